@@ -4,6 +4,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +56,16 @@ class Reader {
   // Current stored object as JSON, nullopt when absent. No side effect.
   virtual std::optional<Json> Get(const Gvr& gvr, std::string_view ns, std::string_view name) const = 0;
   virtual std::vector<Json> List(const Gvr& gvr, std::string_view ns) const = 0;
+  // Moves with every write of a Role, ClusterRole, RoleBinding or ClusterRoleBinding; lets the authorizer keep its index
+  // between requests. 0: not known, the index is built anew each time.
+  virtual uint64_t AuthorizationRevision() const { return 0; }
+};
+
+// A write of another object that belongs to a request (quota usage): done before the request's own write, never at dry run.
+// `object` carries the resourceVersion that was read: a conflict makes the server repeat the whole request.
+struct SideWrite {
+  Gvr gvr;
+  Json object;
 };
 
 enum class Operation { kCreate, kUpdate, kDelete, kConnect };
@@ -69,6 +80,7 @@ struct RequestInfo {
   std::string now_micro;
   std::vector<std::string>* warnings = nullptr;  // each becomes a Warning header
   const Reader* reader = nullptr;
+  std::vector<SideWrite>* side_writes = nullptr;  // filled by AdmitFinal; nullptr: usage is checked but not raised
 };
 
 struct Column {
@@ -94,6 +106,15 @@ struct ResourceKind {
   bool has_dependents = true;                      // false: events
   bool has_status = false;                         // status subresource exists
 
+  // Reads a client's object strictly (spec C3): drops members that the kind does not have (their paths are appended to
+  // `unknown`, may be nullptr) and rewrites quantities and times. Returns what follows `K in version "V" cannot be handled as
+  // a K: ` of the 400, nullopt when the object is well typed. Empty for custom kinds.
+  std::function<std::optional<std::string>(Json& object, std::vector<std::string>* unknown)> decode;
+  // Decoding into the kind's type, before anything else (spec C3): drops members that the type does not have (their paths
+  // go to `unknown` in the order of decoding: "spec.nope", "spec.template.spec.containers[0].zzz"), null members and what
+  // omitempty drops; writes the members that the type always writes. Returns "" or the text of Go's type error after
+  // `json: ` ("cannot unmarshal number into Go struct field ConfigMap.data of type string"). Empty function: anything goes.
+  std::function<std::string(Json& object, std::vector<std::string>* unknown)> conform;
   // Defaults of the version's scheme, at create and update (spec C6).
   std::function<void(Json& object)> set_defaults;
   // Name rule and field validation of a new object.
@@ -129,6 +150,15 @@ class KindRegistry {
   virtual ListKey MergeKey(const Gvr& gvr, std::string_view schema_path) const = 0;
   // Mutating then validating admission for one write. May change `object`.
   virtual std::optional<ApiError> Admit(const ResourceKind& kind, Json& object, const Json* old, const RequestInfo& info) const = 0;
+  // What has the last word, after validation and right before storing (spec C1): resource quota.
+  virtual std::optional<ApiError> AdmitFinal(const ResourceKind&, const Json&, const Json* /*old*/, const RequestInfo&) const {
+    return std::nullopt;
+  }
+  // Admission that comes after validation and may change other objects through info.writer (resource quota).
+  virtual std::optional<ApiError> AdmitLast(const ResourceKind& /*kind*/, const Json& /*object*/, const Json* /*old*/,
+                                            const RequestInfo& /*info*/) const {
+    return std::nullopt;
+  }
   // RBAC: is `user` allowed? `reason` gets the text for the 403.
   virtual bool Authorize(const UserInfo& user, std::string_view verb, const Gvr& gvr, std::string_view subresource,
                          std::string_view ns, std::string_view name, const Reader& reader, std::string* reason) const = 0;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// WorkQueue: client-go's rate limited, delaying, de-duplicating queue of string keys (spec/host.md 6), with its metrics.
+// The host owns queues; they survive a plugin swap with their keys, delays and failure counts.
+//
+// Guarantees: one key is with one worker at most; N adds while it waits or is processed give exactly one later run; FIFO
+// otherwise; of two delays for one key the earlier wins; a plain Add does not cancel a delayed one; nothing is lost.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/clock/clock.h"
+#include "host/metric/registry.h"
+
+namespace kcm::host::queue {
+
+struct RateLimit {
+  clock::Duration base = std::chrono::milliseconds(5);
+  clock::Duration cap = std::chrono::seconds(1000);
+  bool bucket = true;        // overall token bucket beside it (the longer delay counts)
+  double bucket_qps = 10;
+  int bucket_burst = 100;
+};
+
+struct Options {
+  std::string name;          // metric label; empty: no metrics
+  RateLimit limit;
+  clock::Clock* clock = nullptr;
+  metric::Registry* metrics = nullptr;  // may be null
+};
+
+// Thread-safe.
+class WorkQueue {
+ public:
+  explicit WorkQueue(Options options);
+  ~WorkQueue();
+
+  void Add(std::string_view key);
+  void AddAfter(std::string_view key, clock::Duration delay);  // delay <= 0: Add
+  void AddRateLimited(std::string_view key);
+  void Forget(std::string_view key);       // the failure count only
+  int NumRequeues(std::string_view key) const;
+  size_t Length() const;                   // ready keys
+  size_t Waiting() const;                  // delayed keys
+  size_t Processing() const;
+
+  // Blocks for a key. nullopt: shut down and empty, or `interrupted` of this waiter (see Interrupt). The key counts as busy
+  // (Clock work) from being ready until Done.
+  std::optional<std::string> Get();
+  void Done(std::string_view key);
+
+  // Pause: Get blocks although keys are ready (hot swap hand-over); Resume ends it.
+  void Pause();
+  void Resume();
+  // Waits until no key is processed. False when `limit` passed first. Used between Pause and the exchange of builds.
+  bool WaitIdle(clock::Duration limit);
+  // Makes every blocked Get return nullopt once, until Uninterrupt (workers of an old generation leave).
+  void Interrupt();
+  void Uninterrupt();
+  // No more adds; Get hands out what is ready, then nullopt. Delayed keys are dropped.
+  void ShutDown();
+  // Drops every key, delay and failure count that is not being processed (key version changed).
+  void Clear();
+  // Ready, delayed and processing keys, for kcmctl.
+  struct KeyState { std::string key; std::string state; clock::Duration due_in; int failures; };
+  std::vector<KeyState> Keys(size_t limit) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kcm::host::queue

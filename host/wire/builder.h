@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectBuilder: writes one object's flat bytes, children before their containers. Private to host/wire.
+// ObjectBuilder: writes one object's flat bytes, children before their containers. Private to
+// host/wire.
 //
 //   ObjectBuilder b(interner);
 //   b.Begin();
@@ -7,7 +8,8 @@
 //   b.Push(b.String("name"), b.String("x"), 0);
 //   ObjectPtr object = b.Finish(b.Struct(mark), true);
 //
-// Reusable: memory of one object serves the next. Not thread-safe. Holds the interner's lock from Begin to Finish.
+// Reusable: memory of one object serves the next. Not thread-safe. Holds the interner's lock from
+// Begin to Finish.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -43,7 +45,8 @@ class ObjectBuilder {
   void PushItem(uint32_t value) { entries_.push_back({0, value, 0}); }
   void Push(uint32_t key, uint32_t value, uint32_t rank) { entries_.push_back({key, value, rank}); }
   uint32_t Array(size_t mark);
-  // Members in order of rank, then of key. Of two equal keys the later wins (as JSON decoders have it).
+  // Members in order of rank, then of key. Of two equal keys the later wins (as JSON decoders have
+  // it).
   uint32_t Struct(size_t mark);
 
   // Takes a value of another object over into this one.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flat format: how an object's bytes are laid out (docs/decisions/0002). Private to host/wire.
 //
-// A position names a value: the offset of its tag behind the Object header, or, with kImmediate set, the value itself
-// in 15 bits. Containers are written after their children and refer to them by distance backwards, so a value is never
-// moved and equal strings of one object are one.
+// A position names a value: the offset of its tag behind the Object header, or, with kImmediate
+// set, the value itself in 15 bits. Containers are written after their children and refer to them
+// by distance backwards, so a value is never moved and equal strings of one object are one.
 //
 //   tag 0x00..0xBF   string of that many bytes          kLongString  varint length, bytes
 //   kInt  varint (zigzag)     kUnsigned  varint         kDouble  8 bytes
 //   kArray   varint n, n slots
 //   kFields  varint n, n field ids (2 bytes), n slots   all names are FieldIds; in canonical order
 //   kMap     varint n, n (key slot, value slot)         sorted by key, bytewise
-// The three containers have a second tag (+1) with slots of 4 bytes; normal ones are 2 bytes. A slot with its top bit
-// set is an immediate, otherwise the distance.
+// The three containers have a second tag (+1) with slots of 4 bytes; normal ones are 2 bytes. A
+// slot with its top bit set is an immediate, otherwise the distance.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -28,7 +28,8 @@ constexpr uint32_t kStatic = kImmediate | 0x2000;      // + static string id
 constexpr uint32_t kDictionary = kImmediate | 0x4000;  // + id of the object's dictionary
 constexpr uint32_t kDictionarySize = 0x4000;
 
-constexpr uint8_t kMaxShort = 0xBF, kLongString = 0xC0, kInt = 0xC1, kDouble = 0xC2, kUnsigned = 0xC3;
+constexpr uint8_t kMaxShort = 0xBF, kLongString = 0xC0, kInt = 0xC1, kDouble = 0xC2,
+                  kUnsigned = 0xC3;
 constexpr uint8_t kArray = 0xC4, kFields = 0xC6, kMap = 0xC8, kWide = 1;
 
 constexpr uint32_t kFlagWhole = 1;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interner: texts that repeat across objects (namespaces, label values, images, node and owner names) stored once.
-// A text is taken in when it is met the second time, so what is unique to an object stays in the object.
+// Interner: texts that repeat across objects (namespaces, label values, images, node and owner
+// names) stored once. A text is taken in when it is met the second time, so what is unique to an
+// object stays in the object.
 //
 //   Interner interner;                       // one for all caches of a host
 //   options.interner = &interner;            // objects decoded with it share their texts
 //
-// Objects hold a counted reference to the dictionary that their texts are in, so they may outlive the Interner. Full
-// dictionaries (16 384 texts) are replaced: memory is bounded by what live objects refer to. Thread-safe; one object is
-// decoded at a time per Interner.
+// Objects hold a counted reference to the dictionary that their texts are in, so they may outlive
+// the Interner. Full dictionaries (16 384 texts) are replaced: memory is bounded by what live
+// objects refer to. Thread-safe; one object is decoded at a time per Interner.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -19,7 +20,8 @@
 
 namespace kcm::host::wire {
 
-// Texts by id. Only the Interner that made it adds; readers need no lock, since an id reaches them with its object.
+// Texts by id. Only the Interner that made it adds; readers need no lock, since an id reaches them
+// with its object.
 class Dictionary {
  public:
   std::string_view At(uint32_t id) const {
@@ -66,8 +68,9 @@ class Interner {
   friend class ObjectBuilder;
   static constexpr size_t kMinText = 4, kMaxText = 128;
   // All three: REQUIRES mutex_ held.
-  Dictionary* Current();                                    // one with room
-  bool Find(std::string_view text, uint64_t hash, uint32_t* id);  // false: keep the text in the object
+  Dictionary* Current();  // one with room
+  bool Find(std::string_view text, uint64_t hash,
+            uint32_t* id);  // false: keep the text in the object
   void Grow();
 
   mutable std::mutex mutex_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema: field numbers, names and JSON rules of every built-in message (spec/wire.md, "schema.json"), as constant
-// tables. Messages that are alike in several API versions are one entry.
+// The schema: field numbers, names and JSON rules of every built-in message (spec/wire.md,
+// "schema.json"), as constant tables. Messages that are alike in several API versions are one
+// entry.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ enum class Special : uint8_t {
 
 enum class FieldType : uint8_t { kString, kInt32, kInt64, kBool, kBytes, kDouble, kMessage };
 
-// One field. In a message's rows the order is that of the type's declaration, which is the order in JSON.
+// One field. In a message's rows the order is that of the type's declaration, which is the order in
+// JSON.
 struct FieldRow {
   uint16_t name;     // static string id; 0 of messages that have no JSON names
   uint16_t message;  // of kMessage: index of the message
@@ -66,8 +68,8 @@ JsonField FindJsonField(MessageIndex message, uint32_t name_id);
 // Messages and names that the codec itself knows.
 namespace known {
 extern const MessageIndex kObjectMeta, kListMeta;
-extern const uint16_t kMetadata, kManagedFields, kName, kNamespace, kUid, kResourceVersion, kKind, kApiVersion, kItems,
-    kContinue, kRemainingItemCount, kType, kObject;
+extern const uint16_t kMetadata, kManagedFields, kName, kNamespace, kUid, kResourceVersion, kKind,
+    kApiVersion, kItems, kContinue, kRemainingItemCount, kType, kObject;
 }  // namespace known
 
 }  // namespace kcm::host::wire

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Static strings: the member names of all built-in kinds (ids 1..kFieldCount, sorted: an id is the name's FieldId) and
-// values that nearly every cluster repeats. Constant tables of schema_table.inc; nothing is computed at start.
+// Static strings: the member names of all built-in kinds (ids 1..kFieldCount, sorted: an id is the
+// name's FieldId) and values that nearly every cluster repeats. Constant tables of
+// schema_table.inc; nothing is computed at start.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,9 @@ inline uint64_t HashText(std::string_view text) {
     std::memcpy(&high, p + n - 4, 4);
     x = low | (uint64_t{high} << ((n - 4) * 8));
   } else if (n > 0) {
-    const auto byte = [p](size_t i) { return uint64_t{static_cast<unsigned char>(p[i])} << (i * 8); };
+    const auto byte = [p](size_t i) {
+      return uint64_t{static_cast<unsigned char>(p[i])} << (i * 8);
+    };
     x = byte(0) | byte(n / 2) | byte(n - 1);
   }
   uint64_t h = x * 0x9E3779B97F4A7C15u;

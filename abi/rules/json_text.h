@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON text of a Node, byte for byte as Go's encoder writes it (spec/pod-workloads.md 1.15.2): no
+// blanks, `<` `>` `&` as \u003c \u003e \u0026, U+2028/9 escaped, other characters raw, broken UTF-8
+// as U+FFFD, floats in their shortest form.
+//
+//   std::string text = JsonText(pod.Get("spec"));
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kcm/rules/node.h"
+
+namespace kcm::rules {
+
+enum class MemberOrder : uint8_t {
+  kAsHeld,  // the order in which the holder gives them
+  kSorted,  // bytewise at every level
+};
+
+// Absent prints as null. REQUIRES: a depth that the parser of the bytes has bounded (recursive).
+std::string JsonText(Node node, MemberOrder order = MemberOrder::kAsHeld);
+void AppendJson(std::string& out, Node node, MemberOrder order = MemberOrder::kAsHeld);
+
+// `"..."` with the escapes above.
+void AppendJsonString(std::string& out, std::string_view text);
+// As Go: shortest decimal that reads back, plain between 1e-6 and 1e21, else `1e-7`, `1e+21`. NaN
+// and infinities: null.
+void AppendJsonDouble(std::string& out, double value);
+void AppendJsonInt(std::string& out, int64_t value);
+
+}  // namespace kcm::rules

@@ -106,15 +106,12 @@ struct ResourceKind {
   bool has_dependents = true;                      // false: events
   bool has_status = false;                         // status subresource exists
 
-  // Reads a client's object strictly (spec C3): drops members that the kind does not have (their paths are appended to
-  // `unknown`, may be nullptr) and rewrites quantities and times. Returns what follows `K in version "V" cannot be handled as
-  // a K: ` of the 400, nullopt when the object is well typed. Empty for custom kinds.
-  std::function<std::optional<std::string>(Json& object, std::vector<std::string>* unknown)> decode;
   // Decoding into the kind's type, before anything else (spec C3): drops members that the type does not have (their paths
-  // go to `unknown` in the order of decoding: "spec.nope", "spec.template.spec.containers[0].zzz"), null members and what
-  // omitempty drops; writes the members that the type always writes. Returns "" or the text of Go's type error after
-  // `json: ` ("cannot unmarshal number into Go struct field ConfigMap.data of type string"). Empty function: anything goes.
-  std::function<std::string(Json& object, std::vector<std::string>* unknown)> conform;
+  // are appended to `unknown`, may be nullptr, in the order of decoding: "spec.template.spec.containers[0].zzz",
+  // "spec.nope"), null members and what omitempty drops; writes the members that the type always writes; rewrites
+  // quantities and times. Returns what follows `K in version "V" cannot be handled as a K: ` of the 400 (`json: cannot
+  // unmarshal number into Go struct field ConfigMap.data of type string`), nullopt when well typed. Empty for custom kinds.
+  std::function<std::optional<std::string>(Json& object, std::vector<std::string>* unknown)> decode;
   // Defaults of the version's scheme, at create and update (spec C6).
   std::function<void(Json& object)> set_defaults;
   // Name rule and field validation of a new object.
@@ -150,13 +147,9 @@ class KindRegistry {
   virtual ListKey MergeKey(const Gvr& gvr, std::string_view schema_path) const = 0;
   // Mutating then validating admission for one write. May change `object`.
   virtual std::optional<ApiError> Admit(const ResourceKind& kind, Json& object, const Json* old, const RequestInfo& info) const = 0;
-  // What has the last word, after validation and right before storing (spec C1): resource quota.
+  // What has the last word, after validation and right before storing (spec C1): resource quota, which may ask for writes
+  // of other objects through info.side_writes.
   virtual std::optional<ApiError> AdmitFinal(const ResourceKind&, const Json&, const Json* /*old*/, const RequestInfo&) const {
-    return std::nullopt;
-  }
-  // Admission that comes after validation and may change other objects through info.writer (resource quota).
-  virtual std::optional<ApiError> AdmitLast(const ResourceKind& /*kind*/, const Json& /*object*/, const Json* /*old*/,
-                                            const RequestInfo& /*info*/) const {
     return std::nullopt;
   }
   // RBAC: is `user` allowed? `reason` gets the text for the 403.

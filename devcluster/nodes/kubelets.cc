@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated kubelets: which nodes are alive, which pods they run, and when.
+#include "devcluster/nodes/kubelets.h"
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "devcluster/nodes/reports.h"
+
+namespace kcm::devcluster::nodes {
+namespace {
+
+using host::clock::Clock;
+using host::clock::Duration;
+
+constexpr Duration kStatusPeriod = std::chrono::seconds(60);
+constexpr Duration kRetry = std::chrono::seconds(1);
+constexpr double kLongestDelay = 1e6;  // seconds
+constexpr uint32_t kFirstAddress = 10;
+constexpr uint32_t kAddresses = 192 * 65536;  // 10.64.0.0 to 10.255.255.255
+// Beats are spread over the period in groups of about this size, so that 5 000 nodes are no burst every ten seconds.
+constexpr size_t kNodesPerSlot = 50;
+constexpr size_t kMostSlots = 40;
+
+Duration Seconds(const Strings& annotations, std::string_view name, double otherwise) {
+  double s = otherwise;
+  const auto it = annotations.find(name);
+  if (it != annotations.end()) s = std::strtod(it->second.c_str(), nullptr);
+  if (!(s > 0)) return Duration::zero();
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(s, kLongestDelay)));
+}
+bool Says(const Strings& annotations, std::string_view name, std::string_view value) {
+  const auto it = annotations.find(name);
+  return it != annotations.end() && it->second == value;
+}
+std::string Value(const Strings& annotations, std::string_view name) {
+  const auto it = annotations.find(name);
+  return it == annotations.end() ? std::string() : it->second;
+}
+
+// The code for this pod in "1=3,2=0", else sim/exit-code, else 0.
+int ExitCode(const Pod& pod) {
+  std::string text = Value(pod.annotations, "sim/exit-code");
+  const std::string by_index = Value(pod.annotations, "sim/exit-code-by-index");
+  const std::string wanted = pod.completion_index + "=";
+  for (size_t from = 0; !pod.completion_index.empty() && from < by_index.size();) {
+    const size_t end = std::min(by_index.find(',', from), by_index.size());
+    if (by_index.compare(from, wanted.size(), wanted) == 0) {
+      text = by_index.substr(from + wanted.size(), end - from - wanted.size());
+    }
+    from = end + 1;
+  }
+  int code = 0;
+  std::from_chars(text.data(), text.data() + text.size(), code);
+  return code;
+}
+
+std::string PodPath(const RunningPod& pod) {
+  return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
+}
+
+// What happens to a pod after it runs, decided when its node first sees it.
+struct Course {
+  bool ready_at_once = true;
+  std::optional<Duration> ready_after;
+  std::optional<Duration> exit_after;
+  int exit_code = 0;
+};
+
+Course CourseOf(const Pod& pod) {
+  const Duration wait = Seconds(pod.annotations, "sim/ready-after", 0);
+  const bool never = Says(pod.annotations, "sim/never-ready", "true");
+  Course c;
+  c.ready_at_once = !never && wait == Duration::zero();
+  if (!never && wait > Duration::zero()) c.ready_after = wait;
+  const bool job_ends = pod.owned_by_job && !pod.annotations.contains("sim/run-forever");
+  if (pod.annotations.contains("sim/exit-after") || job_ends) {
+    c.exit_after = Seconds(pod.annotations, "sim/exit-after", 1);
+    c.exit_code = ExitCode(pod);
+  }
+  return c;
+}
+
+struct SimulatedNode {
+  std::string uid;  // of a guest: owner of its lease
+  Strings annotations;
+  bool own = false;
+  bool gone = false;             // own, and deleted through the API: as a machine that is off
+  bool failed_by_order = false;  // Fail()
+  bool beating = false;          // a lease renewal waits or runs: a slow server gets no second one
+
+  bool Failed() const { return gone || failed_by_order || Says(annotations, "sim/fail", "true"); }
+};
+
+struct SimulatedPod {
+  RunningPod report;
+  bool started = false, deleting = false, exited = false;
+  uint64_t generation = 0;  // of the list or event that showed it last
+};
+
+}  // namespace
+
+struct Kubelets::Impl {
+  Clock& clock;
+  WorkPool& pool;
+  const KubeletOptions options;
+
+  std::mutex mu;  // guards all below; never held over a request
+  std::unordered_map<std::string, SimulatedNode> nodes;
+  std::unordered_map<std::string, size_t> slots;  // node -> slot; kept when a guest goes
+  std::vector<std::vector<std::string>> slot_nodes;
+  size_t next_slot = 0;
+  std::unordered_map<std::string, SimulatedPod> pods;  // by uid
+  uint64_t generation = 1;
+  uint32_t next_address = kFirstAddress;
+
+  Impl(Clock& c, WorkPool& p, KubeletOptions o) : clock(c), pool(p), options(std::move(o)) {
+    const size_t n = static_cast<size_t>(std::max(options.count, 0));
+    slot_nodes.resize(std::clamp(n / kNodesPerSlot, size_t{1}, kMostSlots));
+  }
+
+  void Log(const std::string& line) const {
+    if (options.log) options.log(line);
+  }
+  std::string Name(int i) const { return options.prefix + std::to_string(i); }
+
+  // Nodes.
+  Status RegisterOne(WorkPool::Worker& worker, int index);
+  void AssignSlotLocked(const std::string& name);
+  void Beat(WorkPool::Worker& worker, const std::string& name);
+  void SubmitBeat(const std::string& name);
+  void BeatSlot(size_t slot);
+  void ReportSlot(size_t slot);
+  void Report(const std::string& name, bool full);
+  void ComeBack(const std::string& name, bool full);
+  void SeeNode(const NodeObject& node);
+  void LoseNode(const std::string& name);
+
+  // Pods.
+  void SeePod(const Pod& pod);
+  SimulatedPod& EntryLocked(const Pod& pod);
+  std::string AddressLocked(const Pod& pod);
+  void Run(WorkPool::Worker& worker, const RunningPod& pod, const Course& course);
+  void PostRunning(WorkPool::Worker& worker, const RunningPod& pod, bool ready);
+  void PostExited(WorkPool::Worker& worker, const RunningPod& pod, int code);
+  void FinishDelete(WorkPool::Worker& worker, const RunningPod& pod);
+  bool Known(const RunningPod& pod);
+};
+
+// ---- nodes
+
+Status Kubelets::Impl::RegisterOne(WorkPool::Worker& worker, int index) {
+  const std::string name = Name(index);
+  const Answer made = worker.Call("POST", "/api/v1/nodes", NodeBody(name, index, options.zones));
+  if (!made.ok() && made.status != 409) {
+    return MakeError(Code::kUnavailable, "register node " + name + ": " + made.Describe());
+  }
+  const Answer status = worker.Call("PATCH", "/api/v1/nodes/" + name + "/status",
+                                    NodeRegistration(index, clock.Now()), kMergePatch);
+  if (!status.ok()) {
+    return MakeError(Code::kUnavailable, "status of node " + name + ": " + status.Describe());
+  }
+  Beat(worker, name);
+  return Ok();
+}
+
+void Kubelets::Impl::AssignSlotLocked(const std::string& name) {
+  const auto [it, fresh] = slots.emplace(name, next_slot);
+  if (!fresh) return;
+  slot_nodes[next_slot].push_back(name);
+  next_slot = (next_slot + 1) % slot_nodes.size();
+}
+
+void Kubelets::Impl::Beat(WorkPool::Worker& worker, const std::string& name) {
+  std::string uid;
+  {
+    const std::lock_guard lock(mu);
+    const auto it = nodes.find(name);
+    if (it == nodes.end()) return;
+    it->second.beating = false;
+    if (it->second.Failed()) return;
+    if (!it->second.own) uid = it->second.uid;
+  }
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+  Answer a = worker.Call("PATCH", leases + "/" + name, LeaseRenewal(name, clock.Now()), kMergePatch);
+  if (a.status == 404) a = worker.Call("POST", leases, LeaseBody(name, uid, clock.Now()));
+  if (!a.ok() && a.status != 409) Log("lease of " + name + ": " + a.Describe());
+}
+
+void Kubelets::Impl::SubmitBeat(const std::string& name) {
+  pool.Submit([this, name](WorkPool::Worker& w) { Beat(w, name); }, WorkPool::Lane::kHeartbeat);
+}
+
+void Kubelets::Impl::BeatSlot(size_t slot) {
+  std::vector<std::string> due;
+  {
+    const std::lock_guard lock(mu);
+    for (const std::string& name : slot_nodes[slot]) {
+      const auto it = nodes.find(name);
+      if (it == nodes.end() || it->second.Failed() || it->second.beating) continue;
+      it->second.beating = true;
+      due.push_back(name);
+    }
+  }
+  for (const std::string& name : due) SubmitBeat(name);
+  pool.SubmitAfter(options.heartbeat, [this, slot](WorkPool::Worker&) { BeatSlot(slot); },
+                   WorkPool::Lane::kHeartbeat);
+}
+
+void Kubelets::Impl::ReportSlot(size_t slot) {
+  std::vector<std::string> due;
+  {
+    const std::lock_guard lock(mu);
+    for (const std::string& name : slot_nodes[slot]) {
+      const auto it = nodes.find(name);
+      if (it != nodes.end() && !it->second.Failed()) due.push_back(name);
+    }
+  }
+  for (const std::string& name : due) Report(name, false);
+  pool.SubmitAfter(kStatusPeriod, [this, slot](WorkPool::Worker&) { ReportSlot(slot); },
+                   WorkPool::Lane::kHeartbeat);
+}
+
+void Kubelets::Impl::Report(const std::string& name, bool full) {
+  pool.Submit(
+      [this, name, full](WorkPool::Worker& w) {
+        std::string forced;
+        {
+          const std::lock_guard lock(mu);
+          const auto it = nodes.find(name);
+          if (it == nodes.end() || it->second.Failed()) return;
+          forced = Value(it->second.annotations, "sim/conditions");
+        }
+        const Answer a = w.Call("PATCH", "/api/v1/nodes/" + name + "/status",
+                                NodeReport(forced, full, clock.Now()), kStrategicPatch);
+        if (!a.ok() && a.status != 404) Log("status of " + name + ": " + a.Describe());
+      },
+      WorkPool::Lane::kHeartbeat);
+}
+
+// A node that appears or recovers reports, beats, and looks at the pods that were bound to it meanwhile.
+void Kubelets::Impl::ComeBack(const std::string& name, bool full) {
+  Report(name, full);
+  SubmitBeat(name);
+  pool.Submit([this, name](WorkPool::Worker& w) {
+    Answer a = w.Call("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3D" + name);
+    if (!a.ok()) return Log("pods of " + name + ": " + a.Describe());
+    Decoder<Pod> decoder;
+    const Result<Page<Pod>> page = decoder.List(&a.body);
+    if (!page.ok()) return Log("pods of " + name + ": " + page.error().message);
+    for (const Pod& pod : page->objects) SeePod(pod);
+  });
+}
+
+void Kubelets::Impl::SeeNode(const NodeObject& node) {
+  bool back = false, full = false;
+  {
+    const std::lock_guard lock(mu);
+    auto it = nodes.find(node.name);
+    const bool guest = Says(node.labels, "sim/kubelet", "true");
+    if (it == nodes.end() && !guest) return;
+    if (it == nodes.end()) {
+      full = back = true;
+      it = nodes.emplace(node.name, SimulatedNode{}).first;
+      AssignSlotLocked(node.name);
+    }
+    SimulatedNode& known = it->second;
+    const bool failed = known.Failed();
+    const bool replaced = !known.uid.empty() && known.uid != node.uid;
+    const bool forced = Value(known.annotations, "sim/conditions") != Value(node.annotations, "sim/conditions");
+    known.uid = node.uid;
+    known.annotations = node.annotations;
+    known.gone = false;
+    if (known.Failed()) return;
+    back = back || failed || replaced || forced;
+    full = full || replaced;
+  }
+  if (back) ComeBack(node.name, full);
+}
+
+void Kubelets::Impl::LoseNode(const std::string& name) {
+  const std::lock_guard lock(mu);
+  const auto it = nodes.find(name);
+  if (it == nodes.end()) return;
+  if (it->second.own) {
+    it->second.gone = true;
+  } else {
+    nodes.erase(it);
+  }
+}
+
+// ---- pods
+
+std::string Kubelets::Impl::AddressLocked(const Pod& pod) {
+  // A pod that has an address keeps it, and nobody else gets it: it ran before this process started.
+  if (!pod.pod_ip.empty()) return pod.pod_ip;
+  const uint32_t n = next_address++ % kAddresses;
+  return "10." + std::to_string(64 + n / 65536) + "." + std::to_string(n / 256 % 256) + "." +
+         std::to_string(n % 256);
+}
+
+SimulatedPod& Kubelets::Impl::EntryLocked(const Pod& pod) {
+  const auto [it, fresh] = pods.try_emplace(pod.uid);
+  SimulatedPod& entry = it->second;
+  if (fresh) entry.report = {pod.uid, pod.ns, pod.name, {}, {}, pod.containers};
+  entry.generation = generation;
+  return entry;
+}
+
+void Kubelets::Impl::SeePod(const Pod& pod) {
+  if (pod.node.empty() || Says(pod.annotations, "sim/ignore", "true")) return;
+  std::optional<RunningPod> run, finish;
+  {
+    const std::lock_guard lock(mu);
+    const auto node = nodes.find(pod.node);
+    if (node == nodes.end() || node->second.Failed()) return;
+    SimulatedPod& entry = EntryLocked(pod);
+    if (pod.deleting) {
+      if (!std::exchange(entry.deleting, true)) finish = entry.report;
+    } else if (!entry.started && !pod.Finished()) {
+      entry.started = true;
+      entry.report.ip = AddressLocked(pod);
+      entry.report.started =
+          pod.start_time.empty() ? rules::FormatTime(clock.Now()) : pod.start_time;
+      run = entry.report;
+    }
+  }
+  if (finish) {
+    pool.SubmitAfter(Seconds(pod.annotations, "sim/delete-after", 0),
+                     [this, p = *finish](WorkPool::Worker& w) { FinishDelete(w, p); });
+  }
+  if (run) {
+    pool.Submit([this, p = *run, c = CourseOf(pod)](WorkPool::Worker& w) { Run(w, p, c); });
+  }
+}
+
+// Later steps are timed only after the first report is through, so that a slow server never sees them out of order.
+void Kubelets::Impl::Run(WorkPool::Worker& worker, const RunningPod& pod, const Course& course) {
+  PostRunning(worker, pod, course.ready_at_once);
+  if (course.ready_after) {
+    pool.SubmitAfter(*course.ready_after,
+                     [this, pod](WorkPool::Worker& w) { PostRunning(w, pod, true); });
+  }
+  if (course.exit_after) {
+    pool.SubmitAfter(*course.exit_after, [this, pod, code = course.exit_code](WorkPool::Worker& w) {
+      PostExited(w, pod, code);
+    });
+  }
+}
+
+bool Kubelets::Impl::Known(const RunningPod& pod) {
+  const std::lock_guard lock(mu);
+  return pods.contains(pod.uid);
+}
+
+void Kubelets::Impl::PostRunning(WorkPool::Worker& worker, const RunningPod& pod, bool ready) {
+  {
+    const std::lock_guard lock(mu);
+    const auto it = pods.find(pod.uid);
+    if (it == pods.end() || it->second.exited) return;
+  }
+  const Answer a = worker.Call("PATCH", PodPath(pod) + "/status",
+                               RunningReport(pod, ready, clock.Now()), kStrategicPatch);
+  if (!a.Passing()) return;  // also 404 and 409: the pod is gone or replaced
+  Log("status of pod " + pod.ns + "/" + pod.name + ": " + a.Describe());
+  pool.SubmitAfter(kRetry, [this, pod, ready](WorkPool::Worker& w) { PostRunning(w, pod, ready); });
+}
+
+void Kubelets::Impl::PostExited(WorkPool::Worker& worker, const RunningPod& pod, int code) {
+  {
+    const std::lock_guard lock(mu);
+    const auto it = pods.find(pod.uid);
+    if (it == pods.end()) return;
+    it->second.exited = true;
+  }
+  const Answer a = worker.Call("PATCH", PodPath(pod) + "/status",
+                               ExitedReport(pod, code, clock.Now()), kStrategicPatch);
+  if (!a.Passing()) return;
+  Log("status of pod " + pod.ns + "/" + pod.name + ": " + a.Describe());
+  pool.SubmitAfter(kRetry, [this, pod, code](WorkPool::Worker& w) { PostExited(w, pod, code); });
+}
+
+void Kubelets::Impl::FinishDelete(WorkPool::Worker& worker, const RunningPod& pod) {
+  if (!Known(pod)) return;
+  const std::string body =
+      R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"preconditions":{"uid":")" +
+      pod.uid + "\"}}";
+  const Answer a = worker.Call("DELETE", PodPath(pod), body);
+  if (!a.Passing()) return;
+  Log("delete pod " + pod.ns + "/" + pod.name + ": " + a.Describe());
+  pool.SubmitAfter(kRetry, [this, pod](WorkPool::Worker& w) { FinishDelete(w, pod); });
+}
+
+// ---- the outside
+
+Kubelets::Kubelets(Clock& clock, WorkPool& pool, KubeletOptions options)
+    : impl_(std::make_unique<Impl>(clock, pool, std::move(options))) {}
+Kubelets::~Kubelets() = default;
+
+namespace {
+// Counts registrations that are still to end; shared with the work, which a stopping pool may drop unrun.
+struct Registrations {
+  std::mutex mu;
+  std::condition_variable cv;
+  int left = 0;
+  std::optional<Error> first;
+
+  void Failed(const Error& e) {
+    const std::lock_guard lock(mu);
+    if (!first) first = e;
+  }
+  void Ended() {
+    const std::lock_guard lock(mu);
+    --left;
+    cv.notify_all();
+  }
+};
+}  // namespace
+
+Status Kubelets::Register() {
+  Impl& impl = *impl_;
+  const auto all = std::make_shared<Registrations>();
+  all->left = std::max(impl.options.count, 0);
+  for (int i = 0; i < impl.options.count; ++i) {
+    {
+      const std::lock_guard lock(impl.mu);
+      impl.nodes[impl.Name(i)].own = true;
+      impl.AssignSlotLocked(impl.Name(i));
+    }
+    // Ends with the last copy of the work: run or dropped.
+    const std::shared_ptr<void> ticket(nullptr, [all](void*) { all->Ended(); });
+    impl.pool.Submit([&impl, all, ticket, i](WorkPool::Worker& w) {
+      const Status s = impl.RegisterOne(w, i);
+      if (!s.ok()) all->Failed(s.error());
+    });
+  }
+  std::unique_lock lock(all->mu);
+  impl.clock.Wait(lock, all->cv, host::clock::MonoTime::Max(), [&all] { return all->left == 0; });
+  if (all->first) return *all->first;
+  return Ok();
+}
+
+void Kubelets::StartHeartbeats() {
+  Impl& impl = *impl_;
+  const size_t n = impl.slot_nodes.size();
+  for (size_t slot = 0; slot < n; ++slot) {
+    const int64_t part = static_cast<int64_t>(slot + 1);
+    const int64_t all = static_cast<int64_t>(n);
+    impl.pool.SubmitAfter(impl.options.heartbeat * part / all,
+                          [&impl, slot](WorkPool::Worker&) { impl.BeatSlot(slot); },
+                          WorkPool::Lane::kHeartbeat);
+    impl.pool.SubmitAfter(kStatusPeriod * part / all,
+                          [&impl, slot](WorkPool::Worker&) { impl.ReportSlot(slot); },
+                          WorkPool::Lane::kHeartbeat);
+  }
+}
+
+void Kubelets::OnNodes(std::vector<NodeObject> all) {
+  std::vector<std::string> lost;
+  {
+    const std::lock_guard lock(impl_->mu);
+    std::unordered_map<std::string, bool> there;
+    for (const NodeObject& node : all) there[node.name] = true;
+    for (const auto& [name, node] : impl_->nodes) {
+      if (!there.contains(name)) lost.push_back(name);
+    }
+  }
+  for (const std::string& name : lost) impl_->LoseNode(name);
+  for (const NodeObject& node : all) impl_->SeeNode(node);
+}
+
+void Kubelets::OnNode(Change change, NodeObject node) {
+  if (change == Change::kDeleted) return impl_->LoseNode(node.name);
+  impl_->SeeNode(node);
+}
+
+void Kubelets::OnPods(const std::vector<Pod>& all) {
+  {
+    const std::lock_guard lock(impl_->mu);
+    ++impl_->generation;
+    for (const Pod& pod : all) {
+      const auto it = impl_->pods.find(pod.uid);
+      if (it != impl_->pods.end()) it->second.generation = impl_->generation;
+    }
+    std::erase_if(impl_->pods, [&](const auto& e) { return e.second.generation != impl_->generation; });
+    // Addresses in use, as 10.a.b.c, are not given out again.
+    for (const Pod& pod : all) {
+      unsigned a = 0, b = 0, c = 0;
+      if (std::sscanf(pod.pod_ip.c_str(), "10.%u.%u.%u", &a, &b, &c) != 3 || a < 64) continue;
+      const uint32_t n = (a - 64) * 65536 + b * 256 + c;
+      impl_->next_address = std::max(impl_->next_address, n + 1);
+    }
+  }
+  for (const Pod& pod : all) impl_->SeePod(pod);
+}
+
+void Kubelets::OnPod(Change change, const Pod& pod) {
+  if (change == Change::kDeleted) {
+    const std::lock_guard lock(impl_->mu);
+    impl_->pods.erase(pod.uid);
+    return;
+  }
+  impl_->SeePod(pod);
+}
+
+Status Kubelets::Fail(const std::string& node) {
+  const std::lock_guard lock(impl_->mu);
+  const auto it = impl_->nodes.find(node);
+  if (it == impl_->nodes.end()) return MakeError(Code::kNotFound, "no simulated node is called " + node);
+  it->second.failed_by_order = true;
+  return Ok();
+}
+
+Status Kubelets::Resume(const std::string& node) {
+  {
+    const std::lock_guard lock(impl_->mu);
+    const auto it = impl_->nodes.find(node);
+    if (it == impl_->nodes.end()) {
+      return MakeError(Code::kNotFound, "no simulated node is called " + node);
+    }
+    if (!std::exchange(it->second.failed_by_order, false)) return Ok();
+    if (it->second.Failed()) return Ok();
+  }
+  impl_->ComeBack(node, false);
+  return Ok();
+}
+
+}  // namespace kcm::devcluster::nodes

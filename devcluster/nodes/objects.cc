@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads pods, nodes and claims out of JSON, only the members that matter here.
+#include "devcluster/nodes/objects.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "devcluster/nodes/resources.h"
+
+namespace kcm::devcluster::nodes {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+// Absent, null and wrongly typed members all read as "not there": what a server sends is not ours to judge.
+std::optional<element> Get(const element& from, std::string_view name) {
+  element out;
+  if (from[name].get(out) != simdjson::SUCCESS || out.is_null()) return std::nullopt;
+  return out;
+}
+std::optional<element> Get(const std::optional<element>& from, std::string_view name) {
+  return from ? Get(*from, name) : std::nullopt;
+}
+std::string_view View(const std::optional<element>& from) {
+  std::string_view out;
+  if (!from || from->get(out) != simdjson::SUCCESS) return {};
+  return out;
+}
+std::string Text(const std::optional<element>& from) { return std::string(View(from)); }
+bool IsTrue(const std::optional<element>& from) {
+  bool out = false;
+  return from && from->get(out) == simdjson::SUCCESS && out;
+}
+array Items(const std::optional<element>& from) {
+  array out;
+  if (!from || from->get(out) != simdjson::SUCCESS) return {};
+  return out;
+}
+bool IsArray(const std::optional<element>& from) { return from && from->is_array(); }
+
+template <class Visit>
+void EachItem(const std::optional<element>& from, Visit visit) {
+  if (!IsArray(from)) return;
+  for (const element item : Items(from)) visit(item);
+}
+template <class Visit>
+void EachMember(const std::optional<element>& from, Visit visit) {
+  object map;
+  if (!from || from->get(map) != simdjson::SUCCESS) return;
+  for (const auto member : map) visit(member.key, member.value);
+}
+
+uint64_t Version(const std::optional<element>& metadata) {
+  const std::string_view text = View(Get(metadata, "resourceVersion"));
+  uint64_t v = 0;
+  std::from_chars(text.data(), text.data() + text.size(), v);
+  return v;
+}
+
+Strings Map(const std::optional<element>& from, std::string_view prefix = {}) {
+  Strings out;
+  EachMember(from, [&](std::string_view key, const element& value) {
+    if (key.starts_with(prefix)) out.emplace(key, View(value));
+  });
+  return out;
+}
+
+nlohmann::json ToJson(const element& e) {
+  return nlohmann::json::parse(simdjson::minify(e), nullptr, false);
+}
+
+struct Request {
+  int64_t milli_cpu = 0, memory = 0;
+  void Add(const Request& r) {
+    milli_cpu += r.milli_cpu;
+    memory += r.memory;
+  }
+  void Max(const Request& r) {
+    milli_cpu = std::max(milli_cpu, r.milli_cpu);
+    memory = std::max(memory, r.memory);
+  }
+};
+
+Request RequestOf(const std::optional<element>& resources) {
+  return {MilliCpu(View(Get(resources, "cpu"))), Bytes(View(Get(resources, "memory")))};
+}
+Request RequestOfContainer(const element& container) {
+  return RequestOf(Get(Get(container, "resources"), "requests"));
+}
+
+// What a pod needs at its worst moment: an init container runs beside the sidecars started before it.
+Request RequestOfPod(const element& spec) {
+  Request running, sidecars, init;
+  EachItem(Get(spec, "containers"), [&](const element& c) { running.Add(RequestOfContainer(c)); });
+  EachItem(Get(spec, "initContainers"), [&](const element& c) {
+    const Request r = RequestOfContainer(c);
+    if (View(Get(c, "restartPolicy")) == "Always") {
+      sidecars.Add(r);
+      init.Max(sidecars);
+      return;
+    }
+    Request now = sidecars;
+    now.Add(r);
+    init.Max(now);
+  });
+  running.Add(sidecars);
+  running.Max(init);
+  running.Add(RequestOf(Get(spec, "overhead")));
+  return running;
+}
+
+Json SchedulingOf(const element& spec) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const char* name : {"tolerations", "nodeSelector"}) {
+    if (const auto part = Get(spec, name)) out[name] = ToJson(*part);
+  }
+  if (const auto affinity = Get(Get(spec, "affinity"), "nodeAffinity")) {
+    out["nodeAffinity"] = ToJson(*affinity);
+  }
+  return std::make_shared<const nlohmann::json>(std::move(out));
+}
+
+void ReadSpec(const element& spec, const std::string& pod_name, Pod* pod) {
+  pod->node = Text(Get(spec, "nodeName"));
+  pod->scheduler = Text(Get(spec, "schedulerName"));
+  EachItem(Get(spec, "schedulingGates"), [&](const element&) { pod->gated = true; });
+  EachItem(Get(spec, "containers"), [&](const element& c) {
+    pod->containers.push_back({Text(Get(c, "name")), Text(Get(c, "image"))});
+  });
+  EachItem(Get(spec, "volumes"), [&](const element& v) {
+    if (const auto claim = Get(v, "persistentVolumeClaim")) {
+      pod->claims.push_back(Text(Get(claim, "claimName")));
+    } else if (Get(v, "ephemeral")) {
+      pod->claims.push_back(pod_name + "-" + Text(Get(v, "name")));
+    }
+  });
+  const Request need = RequestOfPod(spec);
+  pod->milli_cpu = need.milli_cpu;
+  pod->memory = need.memory;
+  if (pod->node.empty()) pod->scheduling = SchedulingOf(spec);
+}
+
+void ReadStatus(const std::optional<element>& status, Pod* pod) {
+  pod->phase = Text(Get(status, "phase"));
+  pod->pod_ip = Text(Get(status, "podIP"));
+  pod->start_time = Text(Get(status, "startTime"));
+  EachItem(Get(status, "conditions"), [&](const element& c) {
+    if (View(Get(c, "type")) == "PodScheduled" && View(Get(c, "status")) == "False") {
+      pod->scheduled_message = Text(Get(c, "message"));
+    }
+  });
+}
+
+void Read(const element& in, Pod* pod) {
+  const auto metadata = Get(in, "metadata");
+  pod->uid = Text(Get(metadata, "uid"));
+  pod->ns = Text(Get(metadata, "namespace"));
+  pod->name = Text(Get(metadata, "name"));
+  pod->resource_version = Version(metadata);
+  pod->annotations = Map(Get(metadata, "annotations"), "sim/");
+  pod->completion_index =
+      Text(Get(Get(metadata, "labels"), "batch.kubernetes.io/job-completion-index"));
+  pod->deleting = Get(metadata, "deletionTimestamp").has_value();
+  EachItem(Get(metadata, "ownerReferences"), [&](const element& o) {
+    if (View(Get(o, "kind")) == "Job") pod->owned_by_job = true;
+  });
+  if (const auto spec = Get(in, "spec")) ReadSpec(*spec, pod->name, pod);
+  ReadStatus(Get(in, "status"), pod);
+}
+
+void Read(const element& in, NodeObject* node) {
+  const auto metadata = Get(in, "metadata");
+  node->uid = Text(Get(metadata, "uid"));
+  node->name = Text(Get(metadata, "name"));
+  node->resource_version = Version(metadata);
+  node->labels = Map(Get(metadata, "labels"));
+  node->annotations = Map(Get(metadata, "annotations"), "sim/");
+  const auto spec = Get(in, "spec");
+  node->unschedulable = IsTrue(Get(spec, "unschedulable"));
+  if (const auto taints = Get(spec, "taints")) {
+    node->taints = std::make_shared<const nlohmann::json>(ToJson(*taints));
+  }
+  const auto status = Get(in, "status");
+  auto room = Get(status, "allocatable");
+  if (!room) room = Get(status, "capacity");
+  node->milli_cpu = MilliCpu(View(Get(room, "cpu")));
+  node->memory = Bytes(View(Get(room, "memory")));
+  node->pods = Bytes(View(Get(room, "pods")));
+}
+
+void Read(const element& in, Claim* claim) {
+  const auto metadata = Get(in, "metadata");
+  claim->uid = Text(Get(metadata, "uid"));
+  claim->ns = Text(Get(metadata, "namespace"));
+  claim->name = Text(Get(metadata, "name"));
+  claim->resource_version = Version(metadata);
+  claim->deleting = Get(metadata, "deletionTimestamp").has_value();
+  claim->bound = View(Get(Get(in, "status"), "phase")) == "Bound";
+}
+
+Error NotJson(const char* what, simdjson::error_code code) {
+  return MakeError(Code::kInternal, std::string(what) + ": " + simdjson::error_message(code));
+}
+
+}  // namespace
+
+template <class Object>
+struct Decoder<Object>::Parser {
+  simdjson::dom::parser json;
+};
+
+template <class Object>
+Decoder<Object>::Decoder() : parser_(std::make_unique<Parser>()) {}
+template <class Object>
+Decoder<Object>::~Decoder() = default;
+
+template <class Object>
+Result<WatchEvent<Object>> Decoder<Object>::Event(std::string* line) {
+  line->reserve(line->size() + simdjson::SIMDJSON_PADDING);  // spares the parser a copy
+  element root;
+  const simdjson::error_code code = parser_->json.parse(*line).get(root);
+  if (code != simdjson::SUCCESS) return NotJson("watch event", code);
+  const std::string_view type = View(Get(root, "type"));
+  const auto in = Get(root, "object");
+  if (!in) return MakeError(Code::kInternal, "watch event without an object");
+  WatchEvent<Object> event;
+  if (type == "ERROR") {
+    int64_t status = 0;
+    const auto number = Get(in, "code");
+    if (number && number->get(status) == simdjson::SUCCESS) event.error_code = static_cast<int>(status);
+    return event;
+  }
+  if (type == "BOOKMARK") {
+    event.change = Change::kBookmark;
+    event.object.resource_version = Version(Get(in, "metadata"));
+    return event;
+  }
+  event.change = type == "DELETED" ? Change::kDeleted
+                 : type == "ADDED" ? Change::kAdded
+                                   : Change::kModified;
+  Read(*in, &event.object);
+  return event;
+}
+
+template <class Object>
+Result<Page<Object>> Decoder<Object>::List(std::string* body) {
+  body->reserve(body->size() + simdjson::SIMDJSON_PADDING);
+  element root;
+  const simdjson::error_code code = parser_->json.parse(*body).get(root);
+  if (code != simdjson::SUCCESS) return NotJson("list", code);
+  Page<Object> page;
+  const auto metadata = Get(root, "metadata");
+  page.resource_version = Version(metadata);
+  page.continue_token = Text(Get(metadata, "continue"));
+  EachItem(Get(root, "items"), [&](const element& item) { Read(item, &page.objects.emplace_back()); });
+  return page;
+}
+
+template class Decoder<Pod>;
+template class Decoder<NodeObject>;
+template class Decoder<Claim>;
+
+}  // namespace kcm::devcluster::nodes

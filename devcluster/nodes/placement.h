@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Placement: may this pod run on that node? Pure decisions of the simple scheduler, compiled once per pod.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "devcluster/nodes/objects.h"
+
+namespace kcm::devcluster::nodes {
+
+// A node as the scheduler sees it, with what its pods have taken.
+struct Room {
+  NodeObject node;
+  int64_t used_milli_cpu = 0, used_memory = 0, used_pods = 0;
+
+  void Take(const Pod& pod);
+  void Give(const Pod& pod);
+  // How full it is, 0 to 1 per resource, added up: the scheduler prefers the least.
+  double Load() const;
+};
+
+// Compiled constraints of one pod. Immutable; thread-safe.
+class Placement {
+ public:
+  explicit Placement(const Pod& pod);
+  ~Placement();
+  Placement(Placement&&) noexcept;
+  Placement& operator=(Placement&&) noexcept;
+
+  // Empty when the pod fits, else why not, in the words of kube-scheduler ("node(s) had untolerated taint {key: value}").
+  // Several resources may be short: one reason each.
+  std::vector<std::string> Against(const Room& room) const;
+  // The nodes that the pod's required affinity names by metadata.name (daemon pods); empty: any may do.
+  const std::vector<std::string>& pinned() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." from reasons and how often each was given.
+std::string UnschedulableMessage(size_t nodes, const std::map<std::string, int>& reasons);
+
+}  // namespace kcm::devcluster::nodes

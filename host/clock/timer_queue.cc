@@ -24,7 +24,7 @@ bool TimerQueue::Cancel(TimerId id) {
     lock.unlock();
     return true;
   }
-  if (running_ == id && runner_ != std::this_thread::get_id()) {
+  if (id != 0 && running_ == id && runner_ != std::this_thread::get_id()) {
     finished_.wait(lock, [&] { return running_ != id; });
   }
   return false;

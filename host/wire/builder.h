@@ -40,6 +40,8 @@ class ObjectBuilder {
   // `shared`: the text may repeat across objects.
   uint32_t String(std::string_view text, bool shared = true);
 
+  size_t bytes() const { return bytes_.size(); }  // so far
+
   // Containers: push the children since a mark, then close.
   size_t Mark() const { return entries_.size(); }
   void PushItem(uint32_t value) { entries_.push_back({0, value, 0}); }

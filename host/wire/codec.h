@@ -83,9 +83,12 @@ void EncodeJson(Value value, const TypeMeta* type, std::string* out);
 Status EncodeProtobuf(std::string_view message, Value value, std::string* out);
 // The k8s\0 envelope around an encoded message.
 void WrapEnvelope(const TypeMeta& type, std::string_view raw, std::string* out);
-// A list body / a watch frame from already encoded items (devcluster: each object is encoded once for all watchers).
-void BeginProtobufList(const TypeMeta& list_type, std::string_view resource_version, std::string_view continue_token,
-                       int64_t remaining, std::string* metadata_out);
+// A list from already encoded items (devcluster: each object is encoded once for all watchers): begin, append each item,
+// then WrapEnvelope with the list's type. `remaining` < 0: unknown, left out.
+void BeginProtobufList(std::string_view resource_version, std::string_view continue_token, int64_t remaining,
+                       std::string* list);
+void AppendProtobufListItem(std::string_view item, std::string* list);
+// One frame of a watch stream, length included.
 void EncodeProtobufWatchFrame(std::string_view event_type, const TypeMeta& type, std::string_view raw, std::string* out);
 
 // ---- building flat objects by hand (tests, bookmarks, tombstones). ----
@@ -93,7 +96,7 @@ void EncodeProtobufWatchFrame(std::string_view event_type, const TypeMeta& type,
 ObjectPtr FromJsonOrDie(std::string_view json);
 std::string ToJson(Value value);
 
-// Only metadata, as PartialObjectMetadata has it.
+// Only metadata, as PartialObjectMetadata has it (without kind and apiVersion).
 ObjectPtr MetadataOnly(const Object& object);
 
 }  // namespace kcm::host::wire

@@ -18,6 +18,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr int kMaxDepth = 200;
+constexpr size_t kMaxDocument = size_t{1} << 29;  // keeps positions of the flat form in 31 bits
 constexpr uint32_t kUnknownRank = 0xFFFF;
 
 // What the schema says of a value.
@@ -62,13 +63,20 @@ Error Malformed(simdjson::error_code code, size_t size) {
                        " bytes can not be parsed: " + simdjson::error_message(code));
 }
 
+Error TooDeep() {
+  return MakeError(Code::kInvalid,
+                   "JSON document is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+}
+
 }  // namespace
 
 class JsonReader::Impl {
  public:
-  explicit Impl(const DecodeOptions& options) : options_(options), builder_(options.interner) {}
+  explicit Impl(const DecodeOptions& options) : options_(options), own_(options.interner) {}
 
   Result<dom::element> Parse(std::string_view json) {
+    if (json.size() > kMaxDocument)
+      return MakeError(Code::kInvalid, "JSON document is over 512 MiB");
     dom::element root;
     const simdjson::error_code error = parser_.parse(json.data(), json.size(), true).get(root);
     if (error != simdjson::SUCCESS) return Malformed(error, json.size());
@@ -84,15 +92,26 @@ class JsonReader::Impl {
     if (found.kind.empty() && assumed != nullptr) found = *assumed;
     whole_ = true;
     too_deep_ = false;
-    builder_.Begin();
+    builder_->Begin();
     const uint32_t pos = Root(root, found);
     if (type != nullptr) *type = std::move(found);
     if (too_deep_) {
-      builder_.Abandon();
-      return MakeError(Code::kInvalid, "JSON document is nested deeper than " +
-                                           std::to_string(kMaxDepth) + " levels");
+      builder_->Abandon();
+      return TooDeep();
     }
-    return builder_.Finish(pos, whole_);
+    return builder_->Finish(pos, whole_);
+  }
+
+  Result<uint32_t> Append(const dom::element& element, const Mask::Node* mask, int depth,
+                          ObjectBuilder* builder, bool* whole) {
+    whole_ = true;
+    too_deep_ = false;
+    builder_ = builder;
+    const uint32_t pos = Element(element, {}, mask, depth);
+    builder_ = &own_;
+    if (!whole_) *whole = false;
+    if (too_deep_) return TooDeep();
+    return pos;
   }
 
  private:
@@ -114,24 +133,24 @@ class JsonReader::Impl {
   uint32_t Root(const dom::object& root, const TypeMeta& type) {
     const MessageIndex message = FindMessage(MessageFor(type.api_version, type.kind));
     const Mask::Node* mask = options_.mask == nullptr ? nullptr : options_.mask->root();
-    const size_t mark = builder_.Mark();
+    const size_t mark = builder_->Mark();
     if (options_.keep_type_meta) {
       if (!type.kind.empty())
-        builder_.Push(flat::kStatic + known::kKind, builder_.String(type.kind), 0);
+        builder_->Push(flat::kStatic + known::kKind, builder_->String(type.kind), 0);
       if (!type.api_version.empty()) {
-        builder_.Push(flat::kStatic + known::kApiVersion, builder_.String(type.api_version), 1);
+        builder_->Push(flat::kStatic + known::kApiVersion, builder_->String(type.api_version), 1);
       }
     }
     for (const auto& [key, value] : root) {
       const uint32_t id = FieldId(key);
       if ((id == known::kKind || id == known::kApiVersion) && value.is_string()) continue;
       if (id == known::kMetadata) {
-        builder_.Push(flat::kStatic + id, Metadata(value, message), 2);
+        builder_->Push(flat::kStatic + id, Metadata(value, message), 2);
         continue;
       }
       Member(key, id, value, {message, false, false}, mask, 3, 1);
     }
-    return builder_.Struct(mark);
+    return builder_->Struct(mark);
   }
 
   // Metadata is kept whole, less managedFields.
@@ -143,13 +162,13 @@ class JsonReader::Impl {
       const JsonField field = FindJsonField(owner, known::kMetadata);
       if (field.row != nullptr) shape = ShapeOf(*field.row);
     }
-    const size_t mark = builder_.Mark();
+    const size_t mark = builder_->Mark();
     for (const auto& [key, value] : metadata) {
       const uint32_t id = FieldId(key);
       if (id == known::kManagedFields && !options_.keep_managed_fields) continue;
       Member(key, id, value, shape, nullptr, 0, 2);
     }
-    return builder_.Struct(mark);
+    return builder_->Struct(mark);
   }
 
   void Member(std::string_view key, uint32_t id, const dom::element& value, const Shape& owner,
@@ -178,7 +197,7 @@ class JsonReader::Impl {
       rank = base_rank;
     }
     const uint32_t pos = Element(value, shape, below, depth);
-    builder_.Push(Key(&builder_, key, id), pos, rank);
+    builder_->Push(Key(builder_, key, id), pos, rank);
   }
 
   uint32_t Element(const dom::element& element, const Shape& shape, const Mask::Node* mask,
@@ -189,27 +208,27 @@ class JsonReader::Impl {
     }
     switch (element.type()) {
       case dom::element_type::OBJECT: {
-        const size_t mark = builder_.Mark();
+        const size_t mark = builder_->Mark();
         for (const auto& [key, value] : dom::object(element.get_object().value_unsafe())) {
           Member(key, FieldId(key), value, shape, mask, 0, depth + 1);
         }
-        return builder_.Struct(mark);
+        return builder_->Struct(mark);
       }
       case dom::element_type::ARRAY: {
-        const size_t mark = builder_.Mark();
+        const size_t mark = builder_->Mark();
         for (const dom::element item : dom::array(element.get_array().value_unsafe())) {
-          builder_.PushItem(Element(item, shape, mask, depth + 1));
+          builder_->PushItem(Element(item, shape, mask, depth + 1));
         }
-        return builder_.Array(mark);
+        return builder_->Array(mark);
       }
       case dom::element_type::STRING:
-        return builder_.String(element.get_string().value_unsafe(), !shape.unshared);
+        return builder_->String(element.get_string().value_unsafe(), !shape.unshared);
       case dom::element_type::INT64:
-        return builder_.Int(element.get_int64().value_unsafe());
+        return builder_->Int(element.get_int64().value_unsafe());
       case dom::element_type::UINT64:
-        return builder_.Unsigned(element.get_uint64().value_unsafe());
+        return builder_->Unsigned(element.get_uint64().value_unsafe());
       case dom::element_type::DOUBLE:
-        return builder_.Double(element.get_double().value_unsafe());
+        return builder_->Double(element.get_double().value_unsafe());
       case dom::element_type::BOOL:
         return element.get_bool().value_unsafe() ? flat::kTrue : flat::kFalse;
       case dom::element_type::NULL_VALUE:
@@ -220,7 +239,8 @@ class JsonReader::Impl {
 
   DecodeOptions options_;
   dom::parser parser_;
-  ObjectBuilder builder_;
+  ObjectBuilder own_;
+  ObjectBuilder* builder_ = &own_;
   bool whole_ = true;
   bool too_deep_ = false;
 };
@@ -248,6 +268,13 @@ Status JsonReader::ReadEvent(std::string_view json, WatchEvent* event) {
   if (!built.ok()) return built.error();
   event->object = std::move(*built);
   return Ok();
+}
+
+Result<uint32_t> JsonReader::Append(std::string_view json, const Mask::Node* mask, int depth,
+                                    ObjectBuilder* builder, bool* whole) {
+  const Result<dom::element> root = impl_->Parse(json);
+  if (!root.ok()) return root.error();
+  return impl_->Append(*root, mask, depth, builder, whole);
 }
 
 EventType EventTypeOf(std::string_view text) {

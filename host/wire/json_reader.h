@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "host/wire/builder.h"
 #include "host/wire/codec.h"
 
 namespace kcm::host::wire {
@@ -19,6 +20,10 @@ class JsonReader {
   Result<ObjectPtr> Read(std::string_view json, const TypeMeta* assumed, TypeMeta* type);
   // {"type": ..., "object": ...}
   Status ReadEvent(std::string_view json, WatchEvent* event);
+  // A value of no known kind into an object that `builder` is making; returns its position. Clears
+  // *whole when the mask drops something.
+  Result<uint32_t> Append(std::string_view json, const Mask::Node* mask, int depth,
+                          ObjectBuilder* builder, bool* whole);
 
  private:
   class Impl;

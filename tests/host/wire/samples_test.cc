@@ -32,5 +32,40 @@ TEST(Samples, JsonComesBackEqual) {
   }
 }
 
+TEST(Samples, ProtobufIsTheRecordedJson) {
+  for (const Sample& sample : testing::LoadSamples()) {
+    SCOPED_TRACE(sample.resource);
+    TypeMeta type;
+    const Result<ObjectPtr> object = DecodeEnvelope(sample.protobuf, Everything(), &type);
+    ASSERT_TRUE(object.ok()) << object.error().message;
+    EXPECT_TRUE((*object)->whole());
+    std::string difference;
+    EXPECT_TRUE(testing::SameJson(ToJson((*object)->Root()), sample.json, &difference)) << difference;
+    const Result<ObjectPtr> from_json = DecodeJson(sample.json, Everything(), &type);
+    ASSERT_TRUE(from_json.ok());
+    EXPECT_TRUE(DeepEqual((*from_json)->Root(), (*object)->Root()));
+    // Both ways in give the members the order of their declaration.
+    EXPECT_EQ(ToJson((*from_json)->Root()), ToJson((*object)->Root()));
+  }
+}
+
+TEST(Samples, EncodedJsonIsTheRecordedProtobuf) {
+  for (const Sample& sample : testing::LoadSamples()) {
+    SCOPED_TRACE(sample.resource);
+    TypeMeta type;
+    const Result<ObjectPtr> object = DecodeJson(sample.json, Everything(), &type);
+    ASSERT_TRUE(object.ok()) << object.error().message;
+    std::string raw;
+    const Status encoded = EncodeProtobuf(MessageFor(type.api_version, type.kind), (*object)->Root(), &raw);
+    ASSERT_TRUE(encoded.ok()) << encoded.error().message;
+    std::string enveloped;
+    WrapEnvelope(type, raw, &enveloped);
+    EXPECT_TRUE(enveloped == sample.protobuf) << enveloped.size() << " vs " << sample.protobuf.size();
+    const Result<ObjectPtr> again = DecodeEnvelope(enveloped, Everything(), &type);
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_TRUE(DeepEqual((*again)->Root(), (*object)->Root()));
+  }
+}
+
 }  // namespace
 }  // namespace kcm::host::wire

@@ -53,11 +53,20 @@ void AppendAscii(std::string& out, char c) {
   }
 }
 
-void AppendObject(std::string& out, Node node, MemberOrder order) {
+void AppendInteger(std::string& out, int64_t value, JsonForm form) {
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (form == JsonForm::kCanonical && (value > kExact || value < -kExact)) {
+    AppendJsonDouble(out, static_cast<double>(value));
+  } else {
+    AppendJsonInt(out, value);
+  }
+}
+
+void AppendObject(std::string& out, Node node, JsonForm form) {
   std::vector<std::pair<std::string_view, Node>> members;
   members.reserve(node.size());
   for (const auto& entry : node.Entries()) members.push_back(entry);
-  if (order == MemberOrder::kSorted) {
+  if (form != JsonForm::kAsHeld) {
     std::sort(members.begin(), members.end(),
               [](const auto& x, const auto& y) { return x.first < y.first; });
   }
@@ -68,18 +77,18 @@ void AppendObject(std::string& out, Node node, MemberOrder order) {
     first = false;
     AppendJsonString(out, name);
     out += ':';
-    AppendJson(out, value, order);
+    AppendJson(out, value, form);
   }
   out += '}';
 }
 
-void AppendArray(std::string& out, Node node, MemberOrder order) {
+void AppendArray(std::string& out, Node node, JsonForm form) {
   out += '[';
   bool first = true;
   for (const Node item : node.Items()) {
     if (!first) out += ',';
     first = false;
-    AppendJson(out, item, order);
+    AppendJson(out, item, form);
   }
   out += ']';
 }
@@ -158,7 +167,7 @@ void AppendJsonDouble(std::string& out, double value) {
   }
 }
 
-void AppendJson(std::string& out, Node node, MemberOrder order) {
+void AppendJson(std::string& out, Node node, JsonForm form) {
   switch (node.kind()) {
     case Kind::kAbsent:
     case Kind::kNull:
@@ -168,7 +177,7 @@ void AppendJson(std::string& out, Node node, MemberOrder order) {
       out += node.Bool() ? "true" : "false";
       return;
     case Kind::kInt:
-      AppendJsonInt(out, node.Int());
+      AppendInteger(out, node.Int(), form);
       return;
     case Kind::kDouble:
       AppendJsonDouble(out, node.Real());
@@ -177,17 +186,17 @@ void AppendJson(std::string& out, Node node, MemberOrder order) {
       AppendJsonString(out, node.String());
       return;
     case Kind::kArray:
-      AppendArray(out, node, order);
+      AppendArray(out, node, form);
       return;
     case Kind::kObject:
-      AppendObject(out, node, order);
+      AppendObject(out, node, form);
       return;
   }
 }
 
-std::string JsonText(Node node, MemberOrder order) {
+std::string JsonText(Node node, JsonForm form) {
   std::string out;
-  AppendJson(out, node, order);
+  AppendJson(out, node, form);
   return out;
 }
 

@@ -13,14 +13,17 @@
 
 namespace kcm::rules {
 
-enum class MemberOrder : uint8_t {
-  kAsHeld,  // the order in which the holder gives them
-  kSorted,  // bytewise at every level
+enum class JsonForm : uint8_t {
+  kAsHeld,  // members in the order in which the holder gives them
+  kSorted,  // members bytewise by name at every level
+  // kSorted, and integers beyond +-2^53 rounded to a double first (ControllerRevision
+  // data, 1.15.2).
+  kCanonical,
 };
 
 // Absent prints as null. REQUIRES: a depth that the parser of the bytes has bounded (recursive).
-std::string JsonText(Node node, MemberOrder order = MemberOrder::kAsHeld);
-void AppendJson(std::string& out, Node node, MemberOrder order = MemberOrder::kAsHeld);
+std::string JsonText(Node node, JsonForm form = JsonForm::kAsHeld);
+void AppendJson(std::string& out, Node node, JsonForm form = JsonForm::kAsHeld);
 
 // `"..."` with the escapes above.
 void AppendJsonString(std::string& out, std::string_view text);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building pods.
+#include "kcm/rules/pod_template.h"
+
+#include "kcm/rules/json_text.h"
+#include "kcm/rules/name_validation.h"
+
+namespace kcm::rules {
+
+std::string PodNamePrefix(std::string_view owner_name) {
+  std::string prefix(owner_name);
+  prefix += '-';
+  if (!ValidateDns1123Subdomain(MaskTrailingDash(prefix)).empty()) prefix.pop_back();
+  return prefix;
+}
+
+bool TemplateHasLabels(Node pod_template) {
+  return !pod_template.Get("metadata").Get("labels").empty();
+}
+
+std::string PodFromTemplate(Node pod_template, const OwnerReference& owner) {
+  std::string out = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"generateName\":";
+  AppendJsonString(out, PodNamePrefix(owner.name));
+  const Node metadata = pod_template.Get("metadata");
+  for (const std::string_view name : {"labels", "annotations", "finalizers"}) {
+    const Node value = metadata.Get(name);
+    if (value.empty()) continue;
+    out += ",\"";
+    out += name;
+    out += "\":";
+    AppendJson(out, value);
+  }
+  out += ",\"ownerReferences\":[" + OwnerReferenceJson(owner) + "]}";
+  if (const Node spec = pod_template.Get("spec"); spec.Has()) {
+    out += ",\"spec\":";
+    AppendJson(out, spec);
+  }
+  return out + "}";
+}
+
+}  // namespace kcm::rules

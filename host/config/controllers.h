@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controllers of kube-controller-manager by name, and which of them --controllers switches on (spec/host.md 1.4, 1.6).
+// The controllers of kube-controller-manager by name, and which of them --controllers switches on
+// (spec/host.md 1.4, 1.6).
 //
 //   ControllerNames names = ControllerNames::Builtin();
 //   names.Declare("acme-controller", {"acme"}, true);        // what a vendor's plugin brings
@@ -27,7 +28,7 @@ enum class Kind : uint8_t {
 
 struct ControllerInfo {
   std::string_view name;
-  std::string_view alias;         // "" when none
+  std::string_view alias;  // "" when none
   bool on_by_default = true;
   std::string_view client;        // service account and user agent suffix; "" when it has no client
   std::string_view event_source;  // source.component of its events; "" when it writes none
@@ -44,9 +45,10 @@ const ControllerInfo* FindBuiltinController(std::string_view name);
 class ControllerNames {
  public:
   static ControllerNames Builtin();
-  // A plugin's controller. Known ones may be declared again as they are; an alias that means another controller, or another
-  // default for a known name, is kAlreadyExists.
-  Status Declare(const std::string& name, const std::vector<std::string>& aliases, bool on_by_default);
+  // A plugin's controller. Known ones may be declared again as they are; an alias that means
+  // another controller, or another default for a known name, is kAlreadyExists.
+  Status Declare(const std::string& name, const std::vector<std::string>& aliases,
+                 bool on_by_default);
 
   // Canonical name for a name or alias, without "-"; nullopt when unknown.
   std::optional<std::string> Canonical(std::string_view name) const;
@@ -65,7 +67,9 @@ class ControllerNames {
   std::map<std::string, std::string, std::less<>> aliases_;
 };
 
-// Rule 2 of 1.4 on a canonical list: the first element that names the controller decides, then "*" and the default.
-bool IsEnabled(const std::vector<std::string>& canonical_list, std::string_view name, bool on_by_default);
+// Rule 2 of 1.4 on a canonical list: the first element that names the controller decides, then "*"
+// and the default.
+bool IsEnabled(const std::vector<std::string>& canonical_list, std::string_view name,
+               bool on_by_default);
 
 }  // namespace kcm::host::config

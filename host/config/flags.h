@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlagSet: the command line with pflag's semantics (spec/host.md 1.1), every flag of kube-controller-manager and our own.
+// FlagSet: the command line with pflag's semantics (spec/host.md 1.1), every flag of
+// kube-controller-manager and our own.
 //
 //   FlagSet flags = FlagSet::Builtin();
-//   if (auto r = flags.Declare({.section = "Acme-controller", .name = "acme-syncs", .type = FlagType::kInt32,
+//   if (auto r = flags.Declare({.section = "Acme-controller", .name = "acme-syncs", .type =
+//   FlagType::kInt32,
 //                               .default_text = "5", .help = "..."}); !r.ok()) ...
 //   Result<std::vector<std::string>> positional = flags.Parse(args);
 //   int64_t workers = flags.Int("concurrent-job-syncs");
 //
-// Guarantees: values are checked while parsing; an error leaves the texts of the reference. Names are looked up with `_`
-// and `-` equal. A built-in flag that a plugin declares again with the same type and default stays one flag.
-// Not here: rules between flags (validation.h), typed groups (options.h). Not thread-safe while parsing, then immutable.
+// Guarantees: values are checked while parsing; an error leaves the texts of the reference. Names
+// are looked up with `_` and `-` equal. A built-in flag that a plugin declares again with the same
+// type and default stays one flag. Not here: rules between flags (validation.h), typed groups
+// (options.h). Not thread-safe while parsing, then immutable.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -26,7 +29,7 @@ namespace kcm::host::config {
 
 enum class FlagType : uint8_t {
   kBool,
-  kInt,          // 64 bits, base prefixes allowed
+  kInt,  // 64 bits, base prefixes allowed
   kInt32,
   kFloat32,
   kFloat64,
@@ -35,32 +38,34 @@ enum class FlagType : uint8_t {
   kStrings,      // comma separated, CSV quoting; first use replaces the default, later ones append
   kStringArray,  // repeatable, no splitting
   kInt32Slice,
-  kStringMap,    // k=v,k=v
-  kFeatureGates, // [component:]Name=BOOL,...
+  kStringMap,     // k=v,k=v
+  kFeatureGates,  // [component:]Name=BOOL,...
   kIp,
-  kCertKeyPairs, // crt,key[:pattern,...], repeatable
-  kLevel,        // 0..2147483647
-  kVModule,      // pattern=N,...
-  kQuantity,     // bytes with suffix, kept as text
-  kVersion,      // --version[=true|raw|vX.Y.Z]
+  kCertKeyPairs,  // crt,key[:pattern,...], repeatable
+  kLevel,         // 0..2147483647
+  kVModule,       // pattern=N,...
+  kQuantity,      // bytes with suffix, kept as text
+  kVersion,       // --version[=true|raw|vX.Y.Z]
 };
 
 // What --help prints behind the name: "strings", "duration", ...; "" for bool.
 std::string_view TypeWord(FlagType type);
 
 struct FlagDeclaration {
-  std::string section;       // heading of --help, as in "Generic"; a controller's flags use its capitalised name
-  std::string name;          // with hyphens
+  std::string section =
+      {};  // heading of --help, as in "Generic"; a controller's flags use its capitalised name
+  std::string name = {};  // with hyphens
   FlagType type = FlagType::kString;
-  std::string default_text;  // as one would write it on the command line; "" is the type's zero value
-  std::string help;
-  std::string deprecated;    // message; not empty: hidden from help, use prints a notice
+  std::string default_text =
+      {};  // as one would write it on the command line; "" is the type's zero value
+  std::string help = {};
+  std::string deprecated = {};  // message; not empty: hidden from help, use prints a notice
   char shorthand = 0;
 };
 
 using StringPairs = std::vector<std::pair<std::string, std::string>>;
-using FlagValue = std::variant<bool, int64_t, double, std::chrono::nanoseconds, std::string, std::vector<std::string>,
-                               std::vector<int64_t>, StringPairs>;
+using FlagValue = std::variant<bool, int64_t, double, std::chrono::nanoseconds, std::string,
+                               std::vector<std::string>, std::vector<int64_t>, StringPairs>;
 
 struct Flag {
   FlagDeclaration declaration;
@@ -71,15 +76,18 @@ struct Flag {
 class FlagSet {
  public:
   FlagSet() = default;
-  // Every flag of the reference, the deprecated ones of 1.28, and ours. The help of --controllers is set by the caller.
+  // Every flag of the reference, the deprecated ones of 1.28, and ours. The help of --controllers
+  // is set by the caller.
   static FlagSet Builtin();
 
-  // Adds a flag. Error (kAlreadyExists) when the name exists with another type or default; kInvalid for a bad name or a
-  // default that does not parse. Declaring the same flag twice is fine: two controllers may share one.
+  // Adds a flag. Error (kAlreadyExists) when the name exists with another type or default; kInvalid
+  // for a bad name or a default that does not parse. Declaring the same flag twice is fine: two
+  // controllers may share one.
   Status Declare(FlagDeclaration declaration);
   void SetHelp(std::string_view name, std::string help);
 
-  // Reads all arguments (without argv[0]) and returns the positional ones. Error: the message behind "Error: ".
+  // Reads all arguments (without argv[0]) and returns the positional ones. Error: the message
+  // behind "Error: ".
   // `--` ends the flags. May be called once.
   Result<std::vector<std::string>> Parse(const std::vector<std::string>& args);
   // `Flag --NAME has been deprecated, MESSAGE`, one per use, in order.
@@ -93,7 +101,8 @@ class FlagSet {
   int64_t Int(std::string_view name) const;  // kInt, kInt32, kLevel
   double Float(std::string_view name) const;
   std::chrono::nanoseconds Duration(std::string_view name) const;
-  const std::string& String(std::string_view name) const;  // kString, kIp, kVModule, kQuantity, kVersion
+  const std::string& String(
+      std::string_view name) const;  // kString, kIp, kVModule, kQuantity, kVersion
   const std::vector<std::string>& Strings(std::string_view name) const;  // lists of text
   const std::vector<int64_t>& Ints(std::string_view name) const;
   const StringPairs& Pairs(std::string_view name) const;
@@ -121,8 +130,8 @@ class FlagSet {
   std::vector<std::string> notices_;
 };
 
-// The values that `name` would get, read leniently: unknown flags and errors are passed over. For --plugin-dir, which must
-// be known before the plugins' own flags can be declared.
+// The values that `name` would get, read leniently: unknown flags and errors are passed over. For
+// --plugin-dir, which must be known before the plugins' own flags can be declared.
 std::vector<std::string> ScanFlag(const std::vector<std::string>& args, std::string_view name);
 
 // Text to value and back, by type. `old` is what an appending type adds to, nullptr to start anew.

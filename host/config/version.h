@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Version of this binary and the release it behaves as (spec/host.md 1.1 rule 9, 1.5, 1.8).
 //
-// The host stands in for the manager of Kubernetes 1.36 and says so: `Kubernetes v1.36.2+kcm-0.1.0`. The part behind `+`
-// is our own version; it is build metadata, so version comparisons of other tools see 1.36.2.
+// The host stands in for the manager of Kubernetes 1.36 and says so: `Kubernetes
+// v1.36.2+kcm-0.1.0`. The part behind `+` is our own version; it is build metadata, so version
+// comparisons of other tools see 1.36.2.
 #pragma once
 #include <compare>
 #include <string>
@@ -44,7 +45,8 @@ struct Emulation {
 };
 
 // Reads --emulated-version and --min-compatibility-version; what is wrong is appended to `errors`.
-Emulation ParseEmulation(const std::vector<std::string>& emulated, const std::vector<std::string>& min_compatible,
+Emulation ParseEmulation(const std::vector<std::string>& emulated,
+                         const std::vector<std::string>& min_compatible,
                          std::vector<std::string>* errors);
 
 }  // namespace kcm::host::config

@@ -51,21 +51,24 @@ class Cancellation {
   std::unique_ptr<Impl> impl_;
 };
 
+class Fence;
+
 struct Call {
   Verb verb = Verb::kGet;
-  Gvr resource;
-  std::string ns, name, subresource;
-  std::string raw_path;              // instead of the five above: an absolute path with query ("/healthz", "/apis")
-  std::string query;                 // further query parameters, already encoded, no leading '&'
+  Gvr resource{};
+  std::string ns{}, name{}, subresource{};
+  std::string raw_path{};            // instead of the five above: an absolute path with query ("/healthz", "/apis")
+  std::string query{};               // further query parameters, already encoded, no leading '&'
   PatchType patch = PatchType::kNone;
-  std::string body;                  // JSON; empty: none
-  std::string content_type;          // empty: by verb and patch
-  std::string accept;                // empty: by form and kind
+  std::string body{};                // JSON; empty: none
+  std::string content_type{};        // empty: by verb and patch
+  std::string accept{};              // empty: by form and kind
   Form form = Form::kObject;
   const wire::Mask* mask = nullptr;  // of answers; nullptr: whole
   clock::Duration timeout{0};        // 0: none. Also sent as ?timeout=
   Cancellation* cancel = nullptr;    // may be null
   bool rate_limited = true;          // false: watches, lease client
+  const Fence* fence = nullptr;      // asked beside the client's own (a plugin generation); may be null. Outlives the call
 };
 
 struct Answer {
@@ -101,14 +104,14 @@ class TokenSource {
 };
 
 struct ClientOptions {
-  std::shared_ptr<Transport> transport;
-  std::string user_agent;            // complete
+  std::shared_ptr<Transport> transport{};
+  std::string user_agent{};          // complete
   double qps = 20;                   // <= 0: unlimited
   int burst = 30;
-  std::shared_ptr<TokenSource> token;  // null: the transport's own identity
-  std::shared_ptr<const Fence> fence;  // null: never fenced (the exempt clients of design 7)
+  std::shared_ptr<TokenSource> token{};  // null: the transport's own identity
+  std::shared_ptr<const Fence> fence{};  // null: never fenced (the exempt clients of design 7)
   clock::Clock* clock = nullptr;
-  log::Logger log;
+  log::Logger log{};
   metric::Registry* metrics = nullptr;
 };
 
@@ -118,7 +121,9 @@ class Client {
   explicit Client(ClientOptions options);
   ~Client();
 
-  // One request with client-go's retry rules (7.2). Error codes map the Status reason (7.6).
+  // One request with client-go's retry rules (7.2). Error codes map the Status reason (7.6). Without an HTTP answer the code is
+  // kTransport (Error::cause: ConnectionRefused, ConnectionReset, UnexpectedEOF, TLS or Other) or kTimeout; kFenced and
+  // kCancelled before the bytes went out mean that nothing was sent.
   Result<Answer> Do(const Call& call);
   // A list, streamed: items go to `sink` as they arrive. One page; the caller follows `continue_token`.
   Result<ListResult> List(const Call& call, const wire::ItemSink& sink);

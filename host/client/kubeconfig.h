@@ -50,8 +50,6 @@ struct Config {
   std::vector<std::string> impersonate_groups;
   std::vector<std::pair<std::string, std::vector<std::string>>> impersonate_extra;
   std::optional<ExecConfig> exec;
-  // What happened on the way: lines the caller logs as warnings ("Neither --kubeconfig nor --master was specified ...").
-  std::vector<std::string> warnings;
 };
 
 // `server` taken apart.
@@ -65,11 +63,13 @@ struct ServerAddress {
 Result<ServerAddress> ParseServer(std::string_view server);
 
 struct LoadOptions {
-  std::string kubeconfig;  // --kubeconfig
-  std::string master;      // --master
+  std::string kubeconfig{};  // --kubeconfig
+  std::string master{};      // --master
   // Environment lookup; empty: the process environment. Tests inject.
-  std::function<std::optional<std::string>(const std::string&)> env;
+  std::function<std::optional<std::string>(const std::string&)> env{};
   std::string service_account_dir = "/var/run/secrets/kubernetes.io/serviceaccount";
+  // Gets the warnings of 2.1 and 2.4, one line each; may be empty.
+  std::function<void(const std::string& line)> warn{};
 };
 
 // The table of 2.1.

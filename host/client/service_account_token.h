@@ -12,11 +12,11 @@
 namespace kcm::host::client {
 
 struct ServiceAccountTokenOptions {
-  std::shared_ptr<Client> client;  // root identity; fenced like any writer (design 7)
+  std::shared_ptr<Client> client{};  // root identity; fenced like any writer (design 7)
   std::string ns = "kube-system";
-  std::string name;                // Client of table 1.6
+  std::string name{};               // Client of table 1.6
   clock::Clock* clock = nullptr;
-  log::Logger log;
+  log::Logger log{};
 };
 
 // 3.3 step 1: the account exists afterwards. An error fails the start of the controllers.

@@ -20,10 +20,10 @@ namespace kcm::host::client {
 
 struct TransportOptions {
   clock::Clock* clock = nullptr;  // must outlive the transport
-  log::Logger log;
+  log::Logger log{};
   metric::Registry* metrics = nullptr;  // may be null; must outlive the transport
   // Environment lookup for HTTPS_PROXY, NO_PROXY ...; empty: the process environment.
-  std::function<std::optional<std::string>(const std::string&)> env;
+  std::function<std::optional<std::string>(const std::string&)> env{};
 };
 
 // Reads certificate, key and CA files now: a bad first load is an error.

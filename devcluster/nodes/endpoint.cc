@@ -33,11 +33,15 @@ YAML::Node Named(const YAML::Node& root, const char* list, const std::string& na
 }
 
 Result<std::string> Decode(const std::string& base64, const std::string& what) {
-  std::istringstream in(base64);
-  Poco::Base64Decoder decoder(in);
-  std::string out((std::istreambuf_iterator<char>(decoder)), std::istreambuf_iterator<char>());
-  if (out.empty()) return Broken(what + " is not base64");
-  return out;
+  try {
+    std::istringstream in(base64);
+    Poco::Base64Decoder decoder(in);
+    std::string out((std::istreambuf_iterator<char>(decoder)), std::istreambuf_iterator<char>());
+    if (!out.empty()) return out;
+  } catch (const Poco::Exception&) {
+    // said below
+  }
+  return Broken(what + " is not base64");
 }
 
 // `name`-data, or the content of the file that `name` names; empty when there is neither.

@@ -263,8 +263,7 @@ void Kubelets::Impl::SeeNode(const NodeObject& node) {
   {
     const std::lock_guard lock(mu);
     auto it = nodes.find(node.name);
-    const bool guest = Says(node.labels, "sim/kubelet", "true");
-    if (it == nodes.end() && !guest) return;
+    if (it == nodes.end() && !node.guest) return;
     if (it == nodes.end()) {
       full = back = true;
       it = nodes.emplace(node.name, SimulatedNode{}).first;

@@ -121,7 +121,7 @@ Json SchedulingOf(const element& spec) {
     if (const auto part = Get(spec, name)) out[name] = ToJson(*part);
   }
   if (const auto affinity = Get(Get(spec, "affinity"), "nodeAffinity")) {
-    out["nodeAffinity"] = ToJson(*affinity);
+    out["affinity"]["nodeAffinity"] = ToJson(*affinity);
   }
   return std::make_shared<const nlohmann::json>(std::move(out));
 }
@@ -179,7 +179,11 @@ void Read(const element& in, NodeObject* node) {
   node->uid = Text(Get(metadata, "uid"));
   node->name = Text(Get(metadata, "name"));
   node->resource_version = Version(metadata);
-  node->labels = Map(Get(metadata, "labels"));
+  const auto labels = Get(metadata, "labels");
+  node->guest = View(Get(labels, "sim/kubelet")) == "true";
+  nlohmann::json identity = {{"metadata", {{"name", node->name}}}};
+  if (labels) identity["metadata"]["labels"] = ToJson(*labels);
+  node->identity = std::make_shared<const nlohmann::json>(std::move(identity));
   node->annotations = Map(Get(metadata, "annotations"), "sim/");
   const auto spec = Get(in, "spec");
   node->unschedulable = IsTrue(Get(spec, "unschedulable"));

@@ -37,7 +37,7 @@ struct Pod {
   std::vector<Container> containers;
   std::vector<std::string> claims;  // names of the persistent volume claims it mounts
   int64_t milli_cpu = 0, memory = 0;  // requests, init containers counted as the scheduler does
-  Json scheduling;               // {tolerations, nodeSelector, affinity}; null once a node is set
+  Json scheduling;               // the part {tolerations, nodeSelector, affinity.nodeAffinity} of spec; null once bound
 
   bool Finished() const { return phase == "Succeeded" || phase == "Failed"; }
 };
@@ -45,10 +45,12 @@ struct Pod {
 struct NodeObject {
   std::string uid, name;
   uint64_t resource_version = 0;
-  Strings labels, annotations;
+  Strings annotations;           // those with the prefix "sim/"
+  bool guest = false;            // labelled sim/kubelet=true
+  Json identity;                 // {metadata: {name, labels}}: what node affinity reads
   bool unschedulable = false;
   int64_t milli_cpu = 0, memory = 0, pods = 0;  // allocatable; 0 while the kubelet has not reported
-  Json taints;                                  // spec.taints, null when there are none
+  Json taints;                   // spec.taints, null when there are none
 };
 
 struct Claim {

@@ -84,7 +84,7 @@ bool SameJson(const Json& x, const Json& y) {
 }
 
 bool SamePlace(const NodeObject& x, const NodeObject& y) {
-  return x.labels == y.labels && x.unschedulable == y.unschedulable && x.milli_cpu == y.milli_cpu &&
+  return SameJson(x.identity, y.identity) && x.unschedulable == y.unschedulable && x.milli_cpu == y.milli_cpu &&
          x.memory == y.memory && x.pods == y.pods && SameJson(x.taints, y.taints);
 }
 

@@ -168,7 +168,7 @@ def main():
             t = f["type"]
             referenced.add(t["map"][1] if isinstance(t, dict) else t)
     roots = [m for m, fields in schema.items() if specials[m] == "kPlain" and not m.startswith(("runtime.", "util.",
-             "api.")) and (m not in referenced or m == "meta.v1.DeleteOptions" or any(
+             "api.")) and (m not in referenced or m in ("meta.v1.DeleteOptions", "meta.v1.APIGroup") or any(
                  f["name"] == "metadata" and f["type"] in ("meta.v1.ObjectMeta", "meta.v1.ListMeta") for f in fields))]
 
     out = sys.stdout.write

@@ -92,7 +92,7 @@ constexpr rules::NodeOps kOps = {
 bool EqualNumbers(Value x, Value y) {
   if (x.kind() == Kind::kInt && y.kind() == Kind::kInt) return x.Int() == y.Int();
   if (x.IsUnsigned() && y.IsUnsigned()) return x.Unsigned() == y.Unsigned();
-  return x.Real() == y.Real();
+  return x.Real() == y.Real() || (std::isnan(x.Real()) && std::isnan(y.Real()));
 }
 
 bool IsNumber(Kind kind) { return kind == Kind::kInt || kind == Kind::kDouble; }

@@ -183,6 +183,8 @@ uint32_t ProtoReader::FieldValue(const FieldRow& row, Range records, const Mask:
                                  int depth) {
   const bool absent = records.begin == records.end;
   if (row.map() || row.repeated()) {
+    // A list's items are never null: the server always makes the list.
+    if (absent && depth == 1 && row.name == known::kItems) return flat::kEmptyArray;
     if (absent) return row.omitempty() ? kHidden : flat::kNull;
     return row.map() ? MapValue(row, records, mask, depth) : ListValue(row, records, mask, depth);
   }

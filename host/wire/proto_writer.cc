@@ -284,7 +284,8 @@ bool ProtoWriter::UnknownMember(MessageIndex message, Value value) {
     const auto [key, member] = value.Entry(i);
     const uint32_t id = FieldId(key);
     if (id != 0 && FindJsonField(message, id).row != nullptr) continue;
-    if (path_.empty() && (id == known::kKind || id == known::kApiVersion)) continue;
+    const bool is_object = path_.empty() || FindJsonField(message, known::kMetadata).row != nullptr;
+    if (is_object && (id == known::kKind || id == known::kApiVersion)) continue;
     path_.push_back(key);
     return Fail("is not a field that protobuf has: send this object as JSON");
   }

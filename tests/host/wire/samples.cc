@@ -51,6 +51,24 @@ std::vector<Sample> LoadSamples() {
   return samples;
 }
 
+std::vector<std::string> LoadApiObjects() {
+  std::vector<std::string> objects;
+  std::istringstream lines(ReadFile("api_objects.jsonl"));
+  for (std::string line; std::getline(lines, line);) objects.push_back(line);
+  return objects;
+}
+
+std::vector<Body> LoadKubectlBodies() {
+  std::vector<Body> bodies;
+  std::istringstream lines(ReadFile("kubectl_bodies.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const json j = json::parse(line);
+    bodies.push_back({j.at("method").get<std::string>() + " " + j.at("path").get<std::string>(),
+                      DecodeBase64(j.at("body").get<std::string>())});
+  }
+  return bodies;
+}
+
 bool SameJson(std::string_view got, std::string_view want, std::string* difference) {
   const json x = json::parse(got), y = json::parse(want);
   if (x == y) return true;
@@ -58,9 +76,19 @@ bool SameJson(std::string_view got, std::string_view want, std::string* differen
   return false;
 }
 
-std::string WithoutManagedFields(std::string_view text) {
+std::string WithoutInnerTypes(std::string_view text) {
   json j = json::parse(text);
-  if (j.contains("metadata")) j["metadata"].erase("managedFields");
+  const auto strip = [](json& objects) {
+    for (json& object : objects) {
+      object.erase("kind");
+      object.erase("apiVersion");
+    }
+  };
+  // Only PartialObjectMetadataList has null for no items.
+  if (j.contains("items") && j["items"].is_null()) j["items"] = json::array();
+  if (j.contains("items")) strip(j["items"]);
+  if (j.contains("spec") && j["spec"].contains("volumeClaimTemplates"))
+    strip(j["spec"]["volumeClaimTemplates"]);
   return j.dump();
 }
 

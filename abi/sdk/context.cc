@@ -54,63 +54,56 @@ WallTime Clock::Now() const { return WallTime(Duration(s_->clock->wall_ns(s_->co
 Duration Clock::Monotonic() const { return Duration(s_->clock->monotonic_ns(s_->context)); }
 
 namespace {
-// What the host calls: finds the entry, so that a timer which fires while it is cancelled runs at most once.
-struct TimerData {
-  std::shared_ptr<Services::Timers> timers;
-  uint64_t id;
-};
 void FireTimer(void* data) {
-  const std::unique_ptr<TimerData> owned(static_cast<TimerData*>(data));
-  std::shared_ptr<Services::Timers::Entry> entry;
+  auto* entry = static_cast<Services::Timers::Entry*>(data);
+  std::shared_ptr<Services::Timers::Entry> mine;
   {
-    const std::lock_guard lock(owned->timers->mutex);
-    const auto it = owned->timers->entries.find(owned->id);
-    if (it == owned->timers->entries.end()) return;
-    entry = it->second;
-    owned->timers->entries.erase(it);
+    const std::lock_guard lock(entry->owner->mutex);
+    const auto it = entry->owner->entries.find(entry->id);
+    if (it == entry->owner->entries.end()) return;
+    mine = std::move(it->second);
+    entry->owner->entries.erase(it);
   }
   (void)internal::AtTheEdge(nullptr, [&]() -> int32_t {
-    entry->fire();
+    mine->fire();
     return KCM_OK;
   });
 }
 }  // namespace
 
 uint64_t Clock::After(Duration delay, std::function<void()> fire) const {
-  const auto timers = s_->timers;
+  Services::Timers& timers = *s_->timers;
   const auto entry = std::make_shared<Services::Timers::Entry>();
+  entry->owner = &timers;
   entry->fire = std::move(fire);
-  auto data = std::make_unique<TimerData>(TimerData{timers, 0});
+  uint64_t id = 0;
   {
-    const std::lock_guard lock(timers->mutex);
-    data->id = timers->next++;
-    timers->entries.emplace(data->id, entry);
+    const std::lock_guard lock(timers.mutex);
+    id = entry->id = timers.next++;
+    timers.entries.emplace(id, entry);
   }
-  const uint64_t id = data->id;
-  TimerData* raw = data.get();
-  const kcm_timer t = s_->clock->after(s_->context, delay.count(), FireTimer, raw);
-  const std::lock_guard lock(timers->mutex);
-  if (t == 0) {  // stopped
-    timers->entries.erase(id);
-    return 0;
-  }
-  (void)data.release();  // FireTimer or Cancel frees it
+  const kcm_timer t = s_->clock->after(s_->context, delay.count(), FireTimer, entry.get());
+  const std::lock_guard lock(timers.mutex);
   entry->host_timer = t;
-  return id;
+  if (t != 0) return id;
+  timers.entries.erase(id);  // stopped
+  return 0;
 }
 
 bool Clock::Cancel(uint64_t timer) const {
-  std::shared_ptr<Services::Timers::Entry> entry;
+  Services::Timers& timers = *s_->timers;
+  kcm_timer host_timer = 0;
   {
-    const std::lock_guard lock(s_->timers->mutex);
-    const auto it = s_->timers->entries.find(timer);
-    if (it == s_->timers->entries.end()) return false;
-    entry = it->second;
-    s_->timers->entries.erase(it);
+    const std::lock_guard lock(timers.mutex);
+    const auto it = timers.entries.find(timer);
+    if (it == timers.entries.end()) return false;
+    host_timer = it->second->host_timer;
   }
-  // The entry is gone: should the host fire all the same, FireTimer finds nothing and frees its data.
-  (void)s_->clock->cancel(s_->context, entry->host_timer);
-  return true;
+  // The host first: once it has returned the entry is not in use any more.
+  const bool prevented = s_->clock->cancel(s_->context, host_timer) != 0;
+  const std::lock_guard lock(timers.mutex);
+  timers.entries.erase(timer);
+  return prevented;
 }
 
 // ---- cache ----

@@ -28,14 +28,20 @@ struct Services {
   const kcm_config_api* config = nullptr;
   const kcm_cancel_api* cancel = nullptr;
 
-  // Timer callbacks by id, freed when fired, cancelled or with the instance.
+  // Timer callbacks by id. An entry is what the host's timer points to: erased when it fires, when the host has cancelled it, or
+  // with the instance (the host drops timers at stop).
   struct Timers {
+    struct Entry {
+      Timers* owner = nullptr;
+      uint64_t id = 0;
+      kcm_timer host_timer = 0;  // guarded by owner->mutex
+      std::function<void()> fire;
+    };
     std::mutex mutex;
-    uint64_t next = 1;
-    struct Entry { kcm_timer host_timer = 0; std::function<void()> fire; };
+    uint64_t next = 1;                                             // guarded by mutex
     std::unordered_map<uint64_t, std::shared_ptr<Entry>> entries;  // guarded by mutex
   };
-  std::shared_ptr<Timers> timers = std::make_shared<Timers>();
+  std::unique_ptr<Timers> timers = std::make_unique<Timers>();
 };
 
 // A buffer for the text of an error across the ABI.

@@ -141,11 +141,13 @@ void Sender::LogThrottled(const Call& call, clock::Duration waited) {
 }
 
 Status Sender::CheckFence(const Call& call, SocketDeadline* deadline) const {
-  if (options_.fence == nullptr || !ChangesSomething(call.verb)) return Ok();
-  clock::MonoTime until = clock::MonoTime::Max();
-  const Status allowed = options_.fence->Check(&until);
-  if (!allowed.ok()) return allowed;
-  if (until != clock::MonoTime::Max()) {
+  if (!ChangesSomething(call.verb)) return Ok();
+  for (const Fence* fence : {options_.fence.get(), call.fence}) {
+    if (fence == nullptr) continue;
+    clock::MonoTime until = clock::MonoTime::Max();
+    const Status allowed = fence->Check(&until);
+    if (!allowed.ok()) return allowed;
+    if (until == clock::MonoTime::Max()) continue;
     const clock::Duration left = until - options_.clock->Monotonic();
     if (left.count() <= 0) return MakeError(Code::kFenced, "the lease's time is over");
     *deadline = deadline->EarlierOf(SocketDeadline::In(left));

@@ -27,8 +27,8 @@ struct Description {
   std::string help;  // without the stability tag
   std::string stability =
       "ALPHA";  // ALPHA, BETA, STABLE: printed as "[ALPHA] " in front of help; "": no tag
-  std::vector<std::string> labels;
-  std::vector<double> buckets;  // histograms
+  std::vector<std::string> labels = {};
+  std::vector<double> buckets = {};  // histograms
 };
 
 class Family;

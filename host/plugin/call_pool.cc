@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of an instance.
+#include "host/plugin/call_pool.h"
+
+#include "host/plugin/entry.h"
+
+namespace kcm::host::plugin {
+
+// ---- submitted calls ----
+
+bool Instance::CallPool::Add(std::function<void()> job) {
+  const std::lock_guard lock(mutex);
+  if (finished) return false;
+  jobs.push_back({std::move(job), clock::BusyToken(clock)});
+  if (idle < jobs.size() && threads.size() < limit) threads.emplace_back([this] { Run(); });
+  cv.notify_one();
+  return true;
+}
+
+void Instance::CallPool::Run() {
+  clock::BusyScope busy(clock);
+  std::unique_lock lock(mutex);
+  while (true) {
+    ++idle;
+    clock.Wait(lock, cv, clock::MonoTime::Max(), [this] { return finished || !jobs.empty(); });
+    --idle;
+    if (jobs.empty()) return;
+    Job job = std::move(jobs.front());
+    jobs.pop_front();
+    lock.unlock();
+    job.busy.Reset();
+    job.run();
+    lock.lock();
+  }
+}
+
+void Instance::CallPool::Finish() {
+  std::vector<std::thread> all;
+  {
+    const std::lock_guard lock(mutex);
+    finished = true;
+    all.swap(threads);
+    cv.notify_all();
+  }
+  const clock::BusyPause pause(clock);
+  for (std::thread& t : all) t.join();
+}
+
+// ---- timers ----
+
+uint64_t Instance::TimerThread::Add(clock::Duration delay, void (*fire)(void*), void* data) {
+  const std::lock_guard lock(mutex);
+  if (finished) return 0;
+  const uint64_t id = next++;
+  // After never runs the callback inside itself, so the entry is complete before OnDue looks for it.
+  timers[id] = {instance.env().clock->After(delay, [this, id] { OnDue(id); }), fire, data};
+  return id;
+}
+
+void Instance::TimerThread::OnDue(uint64_t id) {
+  const std::lock_guard lock(mutex);
+  if (finished || !timers.contains(id)) return;
+  due.push_back({id, clock::BusyToken(*instance.env().clock)});
+  if (!thread.joinable()) {
+    thread = std::thread([this] { Run(); });
+    thread_id = thread.get_id();
+  }
+  cv.notify_all();
+}
+
+void Instance::TimerThread::Run() {
+  clock::BusyScope busy(*instance.env().clock);
+  std::unique_lock lock(mutex);
+  while (true) {
+    instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return finished || !due.empty(); });
+    if (finished) return;
+    Due now = std::move(due.front());
+    due.pop_front();
+    now.busy.Reset();
+    const auto it = timers.find(now.id);
+    if (it == timers.end()) continue;  // cancelled after it was due
+    const Timer timer = it->second;
+    timers.erase(it);
+    firing = now.id;
+    lock.unlock();
+    {
+      const Entry entry(instance.shared().plugin_name, instance.image().declaration().build_id, instance.declaration().name,
+                        Role::kTimer);
+      timer.fire(timer.data);
+    }
+    lock.lock();
+    firing = 0;
+    cv.notify_all();
+  }
+}
+
+bool Instance::TimerThread::Cancel(uint64_t id) {
+  std::unique_lock lock(mutex);
+  const auto it = timers.find(id);
+  if (it != timers.end()) {
+    const clock::TimerId clock_timer = it->second.clock_timer;
+    timers.erase(it);
+    lock.unlock();
+    instance.env().clock->Cancel(clock_timer);
+    return true;
+  }
+  // Running now: wait for its end, unless it is the one that asks.
+  if (firing == id && std::this_thread::get_id() != thread_id)
+    instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(), [this, id] { return firing != id; });
+  return false;
+}
+
+void Instance::TimerThread::Finish() {
+  std::map<uint64_t, Timer> rest;
+  {
+    const std::lock_guard lock(mutex);
+    finished = true;
+    rest.swap(timers);
+    due.clear();
+    cv.notify_all();
+  }
+  for (const auto& [id, timer] : rest) instance.env().clock->Cancel(timer.clock_timer);
+  if (thread.joinable()) {
+    const clock::BusyPause pause(*instance.env().clock);
+    thread.join();
+  }
+}
+
+}  // namespace kcm::host::plugin

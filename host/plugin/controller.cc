@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Life, workers and tasks of a controller. The swap is in swap.cc.
+#include "host/plugin/controller.h"
+
+#include <algorithm>
+
+#include "kcm/rules/go_duration.h"
+
+namespace kcm::host::plugin {
+namespace {
+
+// How long a key waits before it is looked at again while caches are behind the old build's writes.
+constexpr auto kLedgerRecheck = std::chrono::milliseconds(5);
+constexpr size_t kTrimAt = 4096;
+
+}  // namespace
+
+Controller::Controller(Environment* environment, std::string plugin_name, std::shared_ptr<Image> image,
+                       const ControllerDeclaration* declaration)
+    : environment_(environment), image_(std::move(image)), declaration_(declaration) {
+  shared_.environment = environment;
+  shared_.plugin_name = std::move(plugin_name);
+  shared_.controller_name = declaration->name;
+  shared_.log = environment->log.Named(declaration->name);
+  for (const QueueDeclaration& d : declaration->queues) shared_.queues.push_back(MakeQueue(d));
+}
+
+Controller::~Controller() { Stop(); }
+
+std::unique_ptr<queue::WorkQueue> Controller::MakeQueue(const QueueDeclaration& d) const {
+  queue::Options o;
+  o.name = d.name;
+  o.clock = environment_->clock;
+  o.metrics = environment_->metrics;
+  if (d.base_delay > clock::Duration(0)) o.limit.base = d.base_delay;
+  if (d.max_delay > clock::Duration(0)) o.limit.cap = d.max_delay;
+  if (d.bucket_qps < 0) {
+    o.limit.bucket = false;
+  } else if (d.bucket_qps > 0) {
+    o.limit.bucket_qps = d.bucket_qps;
+    o.limit.bucket_burst = d.bucket_burst;
+  }
+  return std::make_unique<queue::WorkQueue>(std::move(o));
+}
+
+int Controller::Workers(const QueueDeclaration& d) const {
+  if (d.workers_flag.empty()) return d.workers;
+  const std::optional<std::string> text = environment_->flag(d.workers_flag);
+  // 0 or less starts no workers, without an error (spec/host.md 1.5, T28).
+  return text ? std::atoi(text->c_str()) : d.workers;
+}
+
+clock::Duration Controller::Period(const TaskDeclaration& d) const {
+  if (!d.period_flag.empty())
+    if (const std::optional<std::string> text = environment_->flag(d.period_flag))
+      if (const auto parsed = rules::ParseDuration(*text); parsed.ok() && *parsed > clock::Duration(0)) return *parsed;
+  return d.period > clock::Duration(0) ? d.period : clock::Duration(std::chrono::minutes(1));
+}
+
+Status Controller::Prepare(client::Cancellation* cancel) {
+  const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
+  auto instance = std::make_shared<Instance>(&shared_, image_, declaration_, generation);
+  if (Status s = instance->Create(cancel); !s.ok()) {
+    instance->Stop();
+    return s;
+  }
+  const std::lock_guard lock(mutex_);
+  instance_ = std::move(instance);
+  return Ok();
+}
+
+Status Controller::StartInstance(const std::shared_ptr<Instance>& instance) {
+  if (Status s = instance->Start(); !s.ok()) return s;
+  StartThreads(instance);
+  return Ok();
+}
+
+Status Controller::Activate(client::Cancellation* cancel) {
+  std::shared_ptr<Instance> instance;
+  {
+    const std::lock_guard lock(mutex_);
+    instance = instance_;
+  }
+  if (!instance) return MakeError(Code::kInternal, name() + ": activated before it was prepared");
+  shared_.log.Info(2, "Waiting for caches to sync");
+  if (!instance->WaitSynced(cancel)) return MakeError(Code::kCancelled, name() + ": stopped before its caches were synced");
+  shared_.log.Info(2, "Caches are synced");
+  if (!shared_.client) {
+    auto made = environment_->make_client(*declaration_);
+    if (!made.ok()) return made.error();
+    shared_.client = *std::move(made);
+    if (environment_->make_recorder && !declaration_->event_source.empty())
+      shared_.recorder = environment_->make_recorder(*declaration_, shared_.client);
+  }
+  if (Status s = StartInstance(instance); !s.ok()) return s;
+  active_.store(true, std::memory_order_release);
+  return Ok();
+}
+
+void Controller::StartThreads(const std::shared_ptr<Instance>& instance) {
+  {
+    const std::lock_guard lock(task_mutex_);
+    tasks_end_ = false;
+  }
+  const ControllerDeclaration& d = instance->declaration();
+  for (uint32_t q = 0; q < d.queues.size(); ++q) {
+    queue::WorkQueue* queue = shared_.queues[q].get();
+    for (int i = 0; i < Workers(d.queues[q]); ++i)
+      threads_.emplace_back([this, instance, q, queue, retries = d.queues[q].max_retries] { Work(*instance, q, *queue, retries); });
+  }
+  for (uint32_t t = 0; t < d.tasks.size(); ++t)
+    threads_.emplace_back([this, instance, t, period = Period(d.tasks[t]), first = d.tasks[t].first_after] {
+      RunTasks(*instance, t, period, first);
+    });
+}
+
+void Controller::JoinThreads() {
+  for (auto& q : shared_.queues) q->Interrupt();
+  {
+    const std::lock_guard lock(task_mutex_);
+    tasks_end_ = true;
+    task_cv_.notify_all();
+  }
+  {
+    const clock::BusyPause pause(*environment_->clock);
+    for (std::thread& t : threads_) t.join();
+  }
+  threads_.clear();
+  for (auto& q : shared_.queues) q->Uninterrupt();
+}
+
+void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& queue, int max_retries) {
+  clock::BusyScope busy(*environment_->clock);
+  while (std::optional<std::string> key = queue.Get()) {
+    if (!shared_.ledger.Ready(*key, instance)) {
+      queue.AddAfter(*key, kLedgerRecheck);
+      queue.Done(*key);
+      continue;
+    }
+    Error error;
+    const kcm_outcome outcome = instance.Reconcile(number, *key, queue.NumRequeues(*key), &error);
+    Settle(instance, queue, max_retries, *key, outcome, error);
+    queue.Done(*key);
+    if (shared_.ledger.size() > kTrimAt) shared_.ledger.Trim(instance);
+  }
+}
+
+void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_retries, const std::string& key,
+                        const kcm_outcome& outcome, const Error& error) {
+  runs_.fetch_add(1, std::memory_order_relaxed);
+  switch (outcome.kind) {
+    case KCM_OUTCOME_DONE: queue.Forget(key); return;
+    case KCM_OUTCOME_AFTER:
+      queue.Forget(key);
+      queue.AddAfter(key, clock::Duration(outcome.delay_ns));
+      return;
+    case KCM_OUTCOME_RETRY: retries_.fetch_add(1, std::memory_order_relaxed); break;
+    default: errors_.fetch_add(1, std::memory_order_relaxed); break;
+  }
+  // A run that was cut short is no failure: its key is simply due again.
+  if (instance.state() != State::kActive || instance.cancel().cancelled()) {
+    queue.Add(key);
+    return;
+  }
+  if (max_retries >= 0 && queue.NumRequeues(key) >= max_retries) {
+    shared_.log.Info(2, "Dropping key out of the queue", {{"key", key}, {"err", error.message}});
+    queue.Forget(key);
+    return;
+  }
+  if (outcome.kind == KCM_OUTCOME_RETRY) {
+    shared_.log.Info(2, "Error syncing, requeuing", {{"key", key}, {"err", error.message}});
+  } else {
+    shared_.log.Error(error.message, "Unhandled error while syncing", {{"key", key}});
+  }
+  queue.AddRateLimited(key);
+}
+
+void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration period, clock::Duration first) {
+  clock::BusyScope busy(*environment_->clock);
+  clock::MonoTime next = environment_->clock->Monotonic() + first;
+  while (true) {
+    {
+      std::unique_lock lock(task_mutex_);
+      if (environment_->clock->Wait(lock, task_cv_, next, [this] { return tasks_end_; })) return;
+    }
+    const Status s = instance.RunTask(task);
+    if (!s.ok() && instance.state() == State::kActive)
+      shared_.log.Error(s.error().message, "Periodic task failed", {{"task", instance.declaration().tasks[task].name}});
+    next = environment_->clock->Monotonic() + period;
+  }
+}
+
+void Controller::Stop() {
+  std::shared_ptr<Instance> instance;
+  {
+    const std::lock_guard lock(mutex_);
+    instance = std::move(instance_);
+    instance_.reset();
+  }
+  active_.store(false, std::memory_order_release);
+  for (auto& q : shared_.queues) q->Resume();
+  if (instance) instance->CancelScopes();
+  JoinThreads();
+  if (instance) instance->Stop();
+  for (auto& q : shared_.queues) q->ShutDown();
+  shared_.recorder.reset();
+}
+
+Status Controller::Health() const {
+  std::shared_ptr<Instance> instance;
+  {
+    const std::lock_guard lock(mutex_);
+    instance = instance_;
+  }
+  return instance && active() ? instance->Health() : Ok();
+}
+
+RunCounts Controller::counts() const {
+  return {runs_.load(std::memory_order_relaxed), retries_.load(std::memory_order_relaxed), errors_.load(std::memory_order_relaxed)};
+}
+
+void Controller::ResetCounts() {
+  runs_ = 0;
+  retries_ = 0;
+  errors_ = 0;
+}
+
+bool Controller::CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const {
+  std::shared_ptr<Instance> instance;
+  {
+    const std::lock_guard lock(mutex_);
+    instance = instance_;
+  }
+  if (!instance) return false;
+  for (const WatchDeclaration& w : instance->declaration().watches) {
+    const uint64_t seen = instance->Seen(w.gvr);
+    if (seen < at_least(w.gvr.ApiVersion() + "/" + w.gvr.resource)) return false;
+  }
+  return true;
+}
+
+std::vector<Controller::QueueReport> Controller::Queues(size_t keys) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<QueueReport> out;
+  for (size_t i = 0; i < shared_.queues.size() && i < declaration_->queues.size(); ++i) {
+    const queue::WorkQueue& q = *shared_.queues[i];
+    out.push_back({declaration_->queues[i].name, q.Length(), q.Waiting(), q.Processing(), q.Keys(keys)});
+  }
+  return out;
+}
+
+}  // namespace kcm::host::plugin

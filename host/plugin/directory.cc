@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directory scanning and inotify.
+#include "host/plugin/directory.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace kcm::host::plugin {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr int kSettleMs = 100;   // a burst of changes counts as one
+constexpr int kRecheckMs = 500;  // while a file is incomplete or a removal is not confirmed
+
+int64_t Ns(const struct timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; }
+
+}  // namespace
+
+Status CheckDirectory(const std::string& dir) {
+  struct stat st {};
+  if (::stat(dir.c_str(), &st) != 0)
+    return MakeError(Code::kNotFound, "--plugin-dir " + dir + ": " + std::error_code(errno, std::generic_category()).message() +
+                                          ": create it or name another");
+  if (!S_ISDIR(st.st_mode)) return MakeError(Code::kInvalid, "--plugin-dir " + dir + ": not a directory");
+  if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return MakeError(Code::kForbidden, "--plugin-dir " + dir + ": writable by group or others: chmod go-w " + dir);
+  if (st.st_uid != 0 && st.st_uid != ::geteuid())
+    return MakeError(Code::kForbidden, "--plugin-dir " + dir + ": must belong to root or the user that runs the host");
+  return Ok();
+}
+
+Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir) {
+  std::error_code ec;
+  std::vector<PluginFile> out;
+  for (fs::directory_iterator it(dir, ec), end; !ec && it != end; it.increment(ec)) {
+    const fs::path path = it->path();
+    if (path.extension() != ".so" || path.filename().string().starts_with(".")) continue;
+    struct stat st {};
+    if (::stat(path.c_str(), &st) != 0) continue;  // a dangling link, or gone meanwhile
+    out.push_back({path.string(),
+                   {uint64_t{st.st_dev}, uint64_t{st.st_ino}, static_cast<uint64_t>(st.st_size), Ns(st.st_mtim), Ns(st.st_ctim)}});
+  }
+  if (ec) return MakeError(Code::kUnavailable, dir + ": " + ec.message());
+  std::sort(out.begin(), out.end(), [](const PluginFile& x, const PluginFile& y) { return x.path < y.path; });
+  return out;
+}
+
+DirectoryWatch::DirectoryWatch(std::vector<std::string> dirs, std::function<bool()> changed)
+    : dirs_(std::move(dirs)), changed_(std::move(changed)) {
+  inotify_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  int pipe_ends[2] = {-1, -1};
+  if (::pipe2(pipe_ends, O_CLOEXEC) == 0) {
+    stop_read_ = pipe_ends[0];
+    stop_write_ = pipe_ends[1];
+  }
+  for (const std::string& dir : dirs_)
+    (void)::inotify_add_watch(inotify_, dir.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_CREATE);
+  thread_ = std::thread([this] { Run(); });
+}
+
+DirectoryWatch::~DirectoryWatch() {
+  const char stop = 's';
+  if (stop_write_ >= 0 && ::write(stop_write_, &stop, 1) != 1) ::close(std::exchange(stop_write_, -1));
+  thread_.join();
+  for (int fd : {inotify_, stop_read_, stop_write_})
+    if (fd >= 0) ::close(fd);
+}
+
+void DirectoryWatch::Run() {
+  int timeout = -1;
+  bool pending = false;
+  while (true) {
+    struct pollfd fds[2] = {{inotify_, POLLIN, 0}, {stop_read_, POLLIN, 0}};
+    const int n = ::poll(fds, 2, timeout);
+    if (n < 0 && errno != EINTR) return;
+    if (fds[1].revents != 0) return;
+    if (n > 0 && (fds[0].revents & POLLIN) != 0) {
+      alignas(struct inotify_event) char buffer[16384];
+      while (::read(inotify_, buffer, sizeof(buffer)) > 0) {
+      }
+      pending = true;
+      timeout = kSettleMs;
+      continue;
+    }
+    if (n == 0 && (pending || timeout == kRecheckMs)) {
+      pending = false;
+      timeout = changed_() ? kRecheckMs : -1;
+    }
+  }
+}
+
+}  // namespace kcm::host::plugin

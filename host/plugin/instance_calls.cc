@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of an instance: generation fence, record of writes, answers across the ABI.
+#include <algorithm>
+
+#include "host/plugin/call_pool.h"
+#include "host/plugin/entry.h"
+#include "host/plugin/instance.h"
+
+namespace kcm::host::plugin {
+namespace {
+
+kcm_str Text(std::string_view s) { return {s.data(), s.size()}; }
+
+// A kcm_answer and what its members point to. Freed through ReleaseAnswer.
+struct OwnedAnswer {
+  kcm_answer c{};
+  std::string raw, message, reason, cause;
+};
+
+kcm_answer* MakeAnswer(Result<client::Answer> result, uint32_t flags, const HandleCount& handles) {
+  auto out = std::make_unique<OwnedAnswer>();
+  out->c.size = sizeof(kcm_answer);
+  out->c.code = static_cast<int32_t>(result.code());
+  out->c.retry_after_ns = -1;
+  if (result.ok()) {
+    out->c.http_status = result->http_status;
+    out->raw = std::move(result->raw);
+    if (result->object && (flags & KCM_REQUEST_NO_ANSWER) == 0)
+      out->c.object = NewHandle(std::move(result->object), nullptr, handles);
+  } else {
+    const Error& e = result.error();
+    out->c.http_status = e.http_status;
+    out->c.retry_after_ns = e.retry_after_ns;
+    out->message = e.message;
+    out->reason = e.reason;
+    out->cause = e.cause;
+  }
+  out->c.raw = Text(out->raw);
+  out->c.message = Text(out->message);
+  out->c.reason = Text(out->reason);
+  out->c.cause = Text(out->cause);
+  return &out.release()->c;
+}
+
+bool Writes(client::Verb verb) {
+  return verb == client::Verb::kCreate || verb == client::Verb::kUpdate || verb == client::Verb::kPatch ||
+         verb == client::Verb::kDelete || verb == client::Verb::kDeleteCollection;
+}
+
+}  // namespace
+
+void ReleaseAnswer(kcm_answer* answer) {
+  if (answer == nullptr) return;
+  ObjectTable().release(answer->object);
+  static_assert(offsetof(OwnedAnswer, c) == 0);
+  delete reinterpret_cast<OwnedAnswer*>(answer);
+}
+
+Status Instance::Check(clock::MonoTime* deadline) const {
+  *deadline = clock::MonoTime::Max();
+  switch (state()) {
+    case State::kActive: return Ok();
+    case State::kStopped: return MakeError(Code::kStopped, declaration_->name + " was stopped");
+    case State::kPreparing: break;
+  }
+  return MakeError(Code::kFenced, declaration_->name + ": generation " + std::to_string(generation_) + " is not active yet");
+}
+
+uint64_t Instance::Seen(const client::Gvr& gvr) const {
+  for (const auto& w : watches_)
+    if (w->informer && w->declaration.gvr == gvr) return w->informer->ResourceVersion();
+  return UINT64_MAX;
+}
+
+bool Instance::Holds(const client::Gvr& gvr, std::string_view ns, std::string_view name, std::string_view uid) const {
+  for (const auto& w : watches_) {
+    if (!w->informer || w->declaration.gvr != gvr) continue;
+    const std::string key = ns.empty() ? std::string(name) : std::string(ns) + "/" + std::string(name);
+    const wire::ObjectPtr o = w->informer->Get(key);
+    return o && (uid.empty() || o->Uid() == uid) && !o->Root().Member("metadata").Member("deletionTimestamp").Has();
+  }
+  return false;
+}
+
+void Instance::RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer, uint64_t seen_before) {
+  if (scope == nullptr || scope->key.empty() || !Writes(call.verb)) return;
+  if (answer.ok()) {
+    if (answer->object) shared_->ledger.Wrote(scope->key, call.resource, answer->object->ResourceVersion());
+    if (call.verb == client::Verb::kDelete)
+      shared_->ledger.Deleted(scope->key, call.resource, call.ns, call.name, answer->object ? answer->object->Uid() : "");
+    return;
+  }
+  const bool unknown = answer.code() == Code::kTransport || answer.code() == Code::kCancelled || answer.code() == Code::kTimeout;
+  if (unknown && call.verb == client::Verb::kCreate && seen_before != UINT64_MAX)
+    shared_->ledger.Unknown(scope->key, call.resource, seen_before);
+}
+
+kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags) {
+  call.cancel = scope != nullptr ? &scope->cancel : &cancel_;
+  if (Writes(call.verb)) call.fence = this;
+  if (state() == State::kStopped)
+    return MakeAnswer(MakeError(Code::kStopped, declaration_->name + " was stopped"), flags, handles());
+  const uint64_t seen = call.verb == client::Verb::kCreate ? Seen(call.resource) : 0;
+  Result<client::Answer> answer = shared_->client->Do(call);
+  RecordWrite(scope, call, answer, seen);
+  return MakeAnswer(std::move(answer), flags, handles());
+}
+
+Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& request, kcm_completion done, void* data) {
+  const uint32_t flags = request.flags;
+  if (scope != nullptr) {
+    const std::lock_guard lock(wait_mutex_);
+    ++scope->submitted;
+  }
+  const auto ended = [this, scope] {
+    if (scope == nullptr) return;
+    const std::lock_guard lock(wait_mutex_);
+    --scope->submitted;
+    wait_cv_.notify_all();
+  };
+  const bool taken = calls_->Add([this, scope, ended, call = std::move(call), flags, done, data]() mutable {
+    kcm_answer* answer = Send(scope, call, flags);
+    {
+      const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kCompletion,
+                        scope != nullptr ? scope->key : std::string_view());
+      done(data, answer);
+    }
+    ended();
+  });
+  if (!taken) ended();
+  return taken ? Ok() : Status(MakeError(Code::kStopped, "stopped"));
+}
+
+}  // namespace kcm::host::plugin

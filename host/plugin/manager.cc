@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading, start, stop and reports. Swaps and directory changes are in manager_swap.cc.
+#include "host/plugin/manager.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace kcm::host::plugin {
+
+Manager::Manager(Environment environment, ManagerOptions options)
+    : environment_(std::move(environment)), options_(std::move(options)) {
+  metric::Registry& m = *environment_.metrics;
+  swaps_ = m.Counter({.name = "kcm_plugin_swaps_total", .help = "Replacements of a plugin's build by result.", .labels = {"plugin", "result"}});
+  pause_ = m.Histogram({.name = "kcm_plugin_swap_pause_seconds", .help = "How long a controller's queues stood still in a swap.",
+                        .labels = {"plugin"}, .buckets = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5}});
+  info_ = m.Gauge({.name = "kcm_plugin_info", .help = "Loaded builds, value 1.", .labels = {"plugin", "version", "vendor", "build"}});
+  kept_images_ = m.Gauge({.name = "kcm_plugin_images_kept", .help = "Replaced builds that the loader could not unmap."});
+}
+
+Manager::~Manager() { (void)Stop(clock::Duration(0)); }
+
+void Manager::Refuse(const std::string& path, const Error& error) {
+  environment_.log.Error(error.message, "Plugin refused", {{"file", path}});
+  const std::lock_guard lock(mutex_);
+  refused_[path].second = error.message;
+}
+
+Result<std::shared_ptr<Image>> Manager::LoadFile(const std::string& path) {
+  Result<std::shared_ptr<Image>> image = Image::Load(path, {private_dir_, options_.trust_key});
+  if (image.ok() && options_.quarantined && options_.quarantined((*image)->digest()))
+    return MakeError(Code::kForbidden, path + ": this build crashed the host repeatedly and is quarantined: install another build, or "
+                                              "release it with kcmctl plugins quarantine --release");
+  return image;
+}
+
+Status Manager::CheckNames(const Image& image, const std::string& replaces) const {
+  for (const auto& [name, plugin] : plugins_) {
+    if (name == replaces) continue;
+    if (name == image.declaration().name)
+      return MakeError(Code::kAlreadyExists, image.file() + ": plugin " + name + " is already loaded from " + plugin->file +
+                                                 ": keep one of the two files");
+    for (const ControllerDeclaration& have : plugin->image->declaration().controllers)
+      for (const ControllerDeclaration& want : image.declaration().controllers)
+        if (have.name == want.name)
+          return MakeError(Code::kAlreadyExists, image.file() + ": controller " + want.name + " is already declared by " +
+                                                     plugin->file + ": remove one of the two plugins");
+  }
+  return Ok();
+}
+
+Status Manager::Adopt(const PluginFile& file, std::shared_ptr<Image> image) {
+  if (Status s = CheckNames(*image, ""); !s.ok()) return s;
+  const PluginDeclaration& d = image->declaration();
+  auto plugin = std::make_unique<Plugin>();
+  plugin->name = d.name;
+  plugin->file = file.path;
+  plugin->stamp = file.stamp;
+  plugin->image = std::move(image);
+  info_.With({d.name, d.version, d.vendor, d.build_id}).Set(1);
+  environment_.log.Info(0, "Plugin loaded", {{"plugin", d.name}, {"version", d.version}, {"build", d.build_id}, {"file", file.path}});
+  const std::lock_guard lock(mutex_);
+  plugins_.emplace(d.name, std::move(plugin));
+  return Ok();
+}
+
+Status Manager::Load() {
+  const std::lock_guard control(control_mutex_);
+  Result<std::string> dir = MakePrivateDir();
+  if (!dir.ok()) return dir.error();
+  private_dir_ = *dir;
+  size_t files = 0;
+  for (const std::string& d : options_.dirs) {
+    if (Status s = CheckDirectory(d); !s.ok()) return s;
+    Result<std::vector<PluginFile>> found = ScanDirectory(d);
+    if (!found.ok()) return found.error();
+    for (const PluginFile& file : *found) {
+      ++files;
+      Result<std::shared_ptr<Image>> image = LoadFile(file.path);
+      Status s = image.ok() ? Adopt(file, *std::move(image)) : Status(image.error());
+      if (s.ok()) continue;
+      Refuse(file.path, s.error());
+      const std::lock_guard lock(mutex_);
+      refused_[file.path].first = file.stamp;
+    }
+  }
+  if (files > 0 && plugins_.empty()) return MakeError(Code::kInvalid, "no plugin could be loaded: " + Problems().front());
+  return Ok();
+}
+
+Status Manager::PrepareController(Plugin& plugin, const ControllerDeclaration& declaration) {
+  std::string why;
+  if (options_.enabled && !options_.enabled(declaration, &why)) {
+    environment_.log.Info(0, why.empty() ? "Warning: controller is disabled" : why, {{"controller", declaration.name}});
+    return Ok();
+  }
+  for (const std::string& text : declaration.required_resources) {
+    const size_t last = text.rfind('/'), first = text.find('/');
+    client::Gvr gvr{first == last ? "" : text.substr(0, first), first == last ? text.substr(0, last) : text.substr(first + 1, last - first - 1),
+                    text.substr(last + 1)};
+    const Result<client::ApiResource> served = environment_.discovery->ForResource(gvr);
+    if (served.ok()) continue;
+    if (served.code() != Code::kNotFound) return served.error();
+    environment_.log.Info(0, "Warning: skipping controller", {{"controller", declaration.name}, {"missing", text}});
+    return Ok();
+  }
+  auto controller = std::make_unique<Controller>(&environment_, plugin.name, plugin.image, &declaration);
+  Status s = controller->Prepare(&cancel_);
+  if (!s.ok() && s.code() == Code::kUnsupported) {
+    environment_.log.Info(0, "Warning: skipping controller", {{"controller", declaration.name}, {"reason", s.error().message}});
+    return Ok();
+  }
+  if (!s.ok()) return s;
+  const std::lock_guard lock(mutex_);
+  plugin.controllers[declaration.name] = std::move(controller);
+  return Ok();
+}
+
+Status Manager::Prepare() {
+  const std::lock_guard control(control_mutex_);
+  for (auto& [name, plugin] : plugins_)
+    for (const ControllerDeclaration& d : plugin->image->declaration().controllers) {
+      if (plugin->controllers.contains(d.name)) continue;  // an earlier try got this far
+      if (Status s = PrepareController(*plugin, d); !s.ok()) return s;
+    }
+  environment_.informers->Start();
+  prepared_ = true;
+  if (options_.watch_directories && !options_.dirs.empty() && !watch_)
+    watch_ = std::make_unique<DirectoryWatch>(options_.dirs, [this] { return Rescan(); });
+  return Ok();
+}
+
+void Manager::ActivateAll(Plugin& plugin) {
+  for (auto& [name, controller] : plugin.controllers) {
+    if (controller->active()) continue;
+    activations_.emplace_back([this, c = controller.get()] {
+      clock::BusyScope busy(*environment_.clock);
+      const Status s = c->Activate(&cancel_);
+      if (s.ok() || s.code() == Code::kCancelled) return;
+      environment_.log.Error(s.error().message, "Error initializing a controller", {{"controller", c->name()}});
+      const std::lock_guard lock(mutex_);
+      if (fatal_.empty()) fatal_ = s.error().message;
+    });
+  }
+}
+
+void Manager::Start() {
+  const std::lock_guard control(control_mutex_);
+  started_ = true;
+  for (auto& [name, plugin] : plugins_) ActivateAll(*plugin);
+  if (!maintainer_.joinable()) maintainer_ = std::thread([this] { Maintain(); });
+}
+
+std::vector<std::string> Manager::Stop(clock::Duration limit) {
+  cancel_.Cancel();
+  watch_.reset();
+  {
+    const std::lock_guard lock(maintain_mutex_);
+    maintain_end_ = true;
+    maintain_cv_.notify_all();
+  }
+  const clock::BusyPause pause(*environment_.clock);
+  if (maintainer_.joinable()) maintainer_.join();
+  const std::lock_guard control(control_mutex_);
+  if (std::exchange(stopped_, true)) return {};
+  for (std::thread& t : activations_) t.join();
+  activations_.clear();
+
+  // All at once, so that one slow controller does not add to another's time.
+  std::vector<std::thread> stopping;
+  std::mutex mutex;
+  std::condition_variable cv;
+  std::vector<std::string> open;
+  for (auto& [name, plugin] : plugins_)
+    for (auto& [controller_name, controller] : plugin->controllers) open.push_back(controller_name);
+  for (auto& [name, plugin] : plugins_)
+    for (auto& [controller_name, controller] : plugin->controllers)
+      stopping.emplace_back([&, c = controller.get()] {
+        c->Stop();
+        const std::lock_guard lock(mutex);
+        std::erase(open, c->name());
+        cv.notify_all();
+      });
+  std::vector<std::string> late;
+  if (limit > clock::Duration(0)) {
+    std::unique_lock lock(mutex);
+    if (!environment_.clock->WaitFor(lock, cv, limit, [&] { return open.empty(); })) {
+      late = open;
+      environment_.log.Info(0, "Still waiting for some controllers to terminate...", {{"runningControllers", late.front()}});
+    }
+  }
+  for (std::thread& t : stopping) t.join();
+  {
+    const std::lock_guard lock(mutex_);
+    plugins_.clear();
+  }
+  kept_.clear();
+  std::error_code ignored;
+  if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
+  return late;
+}
+
+std::vector<const ControllerDeclaration*> Manager::Declarations() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const ControllerDeclaration*> out;
+  for (const auto& [name, plugin] : plugins_)
+    for (const ControllerDeclaration& d : plugin->image->declaration().controllers) out.push_back(&d);
+  return out;
+}
+
+std::vector<std::string> Manager::Problems() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> out;
+  for (const auto& [path, why] : refused_)
+    if (!why.second.empty()) out.push_back(why.second);
+  return out;
+}
+
+std::vector<std::pair<std::string, Status>> Manager::Health() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<std::string, Status>> out;
+  for (const auto& [name, plugin] : plugins_)
+    for (const auto& [controller_name, controller] : plugin->controllers) out.emplace_back(controller_name, controller->Health());
+  return out;
+}
+
+bool Manager::AllActive() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, plugin] : plugins_)
+    for (const auto& [controller_name, controller] : plugin->controllers)
+      if (!controller->active()) return false;
+  return true;
+}
+
+bool Manager::CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, plugin] : plugins_)
+    for (const auto& [controller_name, controller] : plugin->controllers)
+      if (!controller->CachesAtLeast(at_least)) return false;
+  return true;
+}
+
+std::string Manager::FatalError() const {
+  const std::lock_guard lock(mutex_);
+  return fatal_;
+}
+
+std::string Manager::Report(size_t keys_per_queue) const {
+  const std::lock_guard lock(mutex_);
+  nlohmann::json out{{"plugins", nlohmann::json::array()}, {"refused", nlohmann::json::array()}};
+  for (const auto& [name, p] : plugins_) {
+    const PluginDeclaration& d = p->image->declaration();
+    nlohmann::json j{{"name", name}, {"file", p->file}, {"version", d.version}, {"vendor", d.vendor}, {"buildId", d.build_id},
+                     {"digest", p->image->digest()}, {"swaps", p->swaps},
+                     {"state", p->previous ? "probation" : "running"},
+                     {"lastPauseMs", std::chrono::duration<double, std::milli>(p->last_pause).count()}};
+    if (!p->last_error.empty()) j["lastError"] = p->last_error;
+    for (const auto& [controller_name, c] : p->controllers) {
+      const RunCounts counts = c->counts();
+      nlohmann::json jc{{"name", controller_name}, {"active", c->active()}, {"generation", c->generation()},
+                        {"runs", counts.runs}, {"retries", counts.retries}, {"errors", counts.errors}};
+      for (const Controller::QueueReport& q : c->Queues(keys_per_queue)) {
+        nlohmann::json jq{{"name", q.name}, {"ready", q.ready}, {"waiting", q.waiting}, {"processing", q.processing}};
+        for (const queue::WorkQueue::KeyState& k : q.keys)
+          jq["keys"].push_back({{"key", k.key}, {"state", k.state}, {"failures", k.failures},
+                                {"dueInSeconds", std::chrono::duration<double>(k.due_in).count()}});
+        jc["queues"].push_back(std::move(jq));
+      }
+      j["controllers"].push_back(std::move(jc));
+    }
+    out["plugins"].push_back(std::move(j));
+  }
+  for (const auto& [path, why] : refused_)
+    if (!why.second.empty()) out["refused"].push_back({{"file", path}, {"reason", why.second}});
+  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace kcm::host::plugin

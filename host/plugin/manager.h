@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manager: all plugins of a host: loading, start, directory changes, swaps with probation and rollback, unloading, reports.
+//
+// Life: Load (files, declarations) -> Prepare (instances, caches; any time, no writes) -> Start (lease held) -> Stop.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "host/plugin/controller.h"
+#include "host/plugin/directory.h"
+#include "host/plugin/environment.h"
+#include "host/plugin/image.h"
+
+namespace kcm::host::plugin {
+
+struct ManagerOptions {
+  std::vector<std::string> dirs;
+  std::string trust_key;                        // see LoadOptions
+  clock::Duration probation = std::chrono::seconds(60);
+  clock::Duration removal_delay = std::chrono::seconds(2);  // a file must be gone this long (real time)
+  bool watch_directories = true;                // false: only Rescan
+  // Whether --controllers and gates want this controller. `why` gets the log line of spec/host.md 1.4 rule 6.
+  std::function<bool(const ControllerDeclaration&, std::string* why)> enabled;
+  // Builds that crashed repeatedly, by digest: not loaded. Empty: none.
+  std::function<bool(const std::string& digest)> quarantined;
+};
+
+// Thread-safe. Swaps, loads and unloads happen one at a time.
+class Manager {
+ public:
+  Manager(Environment environment, ManagerOptions options);
+  ~Manager();  // Stop
+
+  // Loads every file. Problems of the directories themselves are errors; a refused file is logged and reported (Problems), the others
+  // load. No usable plugin at all is an error.
+  Status Load();
+  // Makes an instance of every enabled controller and starts the caches. An error names the controller: the host ends.
+  Status Prepare();
+  // Activates every prepared controller, each on a thread of its own as soon as its caches are synced.
+  void Start();
+  // Stops all controllers and joins; `limit` as --controller-shutdown-timeout, 0 none. Names those that did not end in time.
+  std::vector<std::string> Stop(clock::Duration limit);
+
+  // Looks at the directories now: new files are loaded, changed ones swapped, vanished ones unloaded (at once when `confirm_removal`
+  // is false). True: look again soon (something was incomplete or a removal is not confirmed).
+  bool Rescan(bool confirm_removal = true);
+  // Swaps in this file (kcmctl). It must declare a loaded plugin.
+  Status SwapFile(const std::string& file);
+  // Back to the build before the last swap, while it is still there.
+  Status Rollback(const std::string& plugin);
+
+  std::vector<const ControllerDeclaration*> Declarations() const;  // of loaded plugins; valid until the next swap
+  std::vector<std::string> Problems() const;                       // files that were refused, why
+  // (name, status) per constructed controller, for /healthz.
+  std::vector<std::pair<std::string, Status>> Health() const;
+  bool AllActive() const;
+  bool CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const;
+  // First error of an activation (start, credentials), empty when none: the host exits 1.
+  std::string FatalError() const;
+  // JSON for the admin API: plugins, builds, generations, controllers, queues.
+  std::string Report(size_t keys_per_queue) const;
+
+ private:
+  struct Plugin {
+    std::string name, file;
+    FileStamp stamp;
+    std::shared_ptr<Image> image, previous;      // previous: during probation
+    std::map<std::string, std::unique_ptr<Controller>> controllers;
+    clock::MonoTime probation_ends;
+    clock::Duration last_pause{0};
+    uint32_t swaps = 0;
+    std::string last_error;
+    std::chrono::steady_clock::time_point missing_since{};
+  };
+  using Plugins = std::map<std::string, std::unique_ptr<Plugin>>;
+
+  Result<std::shared_ptr<Image>> LoadFile(const std::string& path);
+  Status CheckNames(const Image& image, const std::string& replaces) const;
+  Status Adopt(const PluginFile& file, std::shared_ptr<Image> image);
+  Status PrepareController(Plugin& plugin, const ControllerDeclaration& declaration);
+  void ActivateAll(Plugin& plugin);
+  Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation);
+  Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image, clock::Duration* pause);
+  void Unload(const std::string& name);
+  void Drop(std::shared_ptr<Image> image);
+  void Maintain();
+  std::string ProbationProblem(const Plugin& plugin) const;
+  void RetryDrops();
+  void Refuse(const std::string& path, const Error& error);
+
+  Environment environment_;
+  ManagerOptions options_;
+  std::string private_dir_;
+  client::Cancellation cancel_;
+
+  std::mutex control_mutex_;              // one life cycle operation at a time
+  mutable std::mutex mutex_;              // plugins_ and what reports read; never held over a call into a plugin
+  Plugins plugins_;                       // changed under both mutexes, read under either
+  std::map<std::string, std::pair<FileStamp, std::string>> refused_;  // path -> state and reason, guarded by mutex_
+  std::string fatal_;                     // guarded by mutex_
+  bool prepared_ = false, started_ = false, stopped_ = false;  // guarded by control_mutex_
+  std::vector<std::thread> activations_;  // guarded by control_mutex_
+  std::vector<std::shared_ptr<Image>> kept_;  // images that could not be unmapped yet, guarded by control_mutex_
+
+  std::mutex maintain_mutex_;
+  std::condition_variable maintain_cv_;
+  bool maintain_ = false, maintain_end_ = false;  // guarded by maintain_mutex_
+  std::thread maintainer_;
+  std::unique_ptr<DirectoryWatch> watch_;
+  metric::Metric swaps_, pause_, info_, kept_images_;
+};
+
+}  // namespace kcm::host::plugin

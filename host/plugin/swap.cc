@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hot swap of one controller (design 9): the new build is prepared completely while the old one works; then queues pause, running
+// reconciles end, both see the same events, the old one is stopped for good and the new one starts. Nothing before the old one's stop
+// is irreversible; after it, a new build that fails to start is replaced by a new instance of the old build.
+#include "host/plugin/controller.h"
+
+namespace kcm::host::plugin {
+namespace {
+
+// A reconcile may take this long before it is asked to end, and this much longer before the swap is given up.
+constexpr auto kFinishLimit = std::chrono::seconds(10);
+constexpr auto kCancelLimit = std::chrono::seconds(5);
+constexpr auto kCatchUpLimit = std::chrono::seconds(10);
+
+}  // namespace
+
+Status Controller::Quiesce(Instance& old) {
+  for (auto& q : shared_.queues) q->Pause();
+  bool idle = true;
+  for (auto& q : shared_.queues) idle = q->WaitIdle(kFinishLimit) && idle;
+  if (idle) return Ok();
+  old.CancelScopes();
+  idle = true;
+  for (auto& q : shared_.queues) idle = q->WaitIdle(kCancelLimit) && idle;
+  if (idle) return Ok();
+  for (auto& q : shared_.queues) q->Resume();
+  return MakeError(Code::kTimeout, name() + ": a reconcile of the running build does not end: the swap is given up; see its queues");
+}
+
+size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
+  size_t kept = 0;
+  std::vector<std::unique_ptr<queue::WorkQueue>> next;
+  const std::lock_guard lock(mutex_);
+  for (const QueueDeclaration& want : to.queues) {
+    std::unique_ptr<queue::WorkQueue> found;
+    for (size_t i = 0; i < declaration_->queues.size(); ++i) {
+      const QueueDeclaration& have = declaration_->queues[i];
+      if (shared_.queues[i] && have.name == want.name && have.key_version == want.key_version) found = std::move(shared_.queues[i]);
+      if (found) break;
+    }
+    if (found) kept += found->Length() + found->Waiting();
+    next.push_back(found ? std::move(found) : MakeQueue(want));
+  }
+  // Keys of queues that no longer exist are dropped: the new build derives its own from the caches.
+  shared_.queues = std::move(next);
+  return kept;
+}
+
+Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const ControllerDeclaration* declaration,
+                                    client::Cancellation* cancel) {
+  const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
+  auto next = std::make_shared<Instance>(&shared_, image, declaration, generation);
+  if (Status s = next->Create(cancel); !s.ok()) return s.error();
+  environment_->informers->Start();
+  std::shared_ptr<Instance> old;
+  {
+    const std::lock_guard lock(mutex_);
+    old = instance_;
+  }
+  SwapReport report;
+  if (!active()) {
+    // Standby: nothing runs yet.
+    report.keys_kept = ExchangeQueues(*declaration);
+    {
+      const std::lock_guard lock(mutex_);
+      instance_ = next;
+      declaration_ = declaration;
+    }
+    if (old) old->Stop();
+    image_ = std::move(image);
+    return report;
+  }
+  if (!next->WaitSynced(cancel))
+    return MakeError(Code::kCancelled, name() + ": stopped before the new build's caches were synced");
+  if (Status s = next->Health(); !s.ok()) return s.error();
+
+  const clock::MonoTime paused = environment_->clock->Monotonic();
+  if (Status s = Quiesce(*old); !s.ok()) return s.error();
+  const std::vector<uint64_t> sequences = old->PauseEvents();
+  if (!next->WaitDelivered(*old, sequences, kCatchUpLimit)) {
+    old->ResumeEvents();
+    for (auto& q : shared_.queues) q->Resume();
+    return MakeError(Code::kTimeout, name() + ": the new build does not keep up with events: the swap is given up");
+  }
+  next->LoadState(old->SaveState());
+  // From here on there is no way back to the old instance, only to its build. Queues are idle: only tasks may still run.
+  old->CancelScopes();
+  JoinThreads();
+  old->Stop();
+  shared_.ledger.Seal();
+  report.keys_kept = ExchangeQueues(*declaration);
+  for (auto& q : shared_.queues) q->Pause();  // new ones too
+  {
+    const std::lock_guard lock(mutex_);
+    instance_ = next;
+    std::swap(declaration_, declaration);
+  }
+  std::swap(image_, image);
+  ResetCounts();
+  if (Status s = StartInstance(next); !s.ok()) {
+    JoinThreads();
+    next->Stop();
+    const Status back = Return(image, declaration, cancel);
+    for (auto& q : shared_.queues) q->Resume();
+    if (!back.ok()) return MakeError(Code::kInternal, s.error().message + "; and the old build could not be started again: " + back.error().message);
+    return s.error();
+  }
+  for (auto& q : shared_.queues) q->Resume();
+  report.pause = environment_->clock->Monotonic() - paused;
+  return report;
+}
+
+Status Controller::Return(const std::shared_ptr<Image>& image, const ControllerDeclaration* declaration, client::Cancellation* cancel) {
+  const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
+  auto again = std::make_shared<Instance>(&shared_, image, declaration, generation);
+  if (Status s = again->Create(cancel); !s.ok()) return s;
+  if (!again->WaitSynced(cancel)) return MakeError(Code::kCancelled, name() + ": stopped");
+  (void)ExchangeQueues(*declaration);
+  {
+    const std::lock_guard lock(mutex_);
+    instance_ = again;
+    declaration_ = declaration;
+  }
+  image_ = image;
+  return StartInstance(again);
+}
+
+}  // namespace kcm::host::plugin

@@ -58,8 +58,9 @@ struct WorkQueue::Impl {
       entries.erase(entries.find(slot.first));
   }
 
-  // Ready keys hold virtual time back, but not while keys are processed: then the workers themselves count (each may wait on
-  // the clock, and no key is taken before one is through), and a free worker inside Get is seen by the clock.
+  // Ready keys hold virtual time back, but not while keys are processed: then the workers
+  // themselves count (each may wait on the clock, and no key is taken before one is through), and a
+  // free worker inside Get is seen by the clock.
   void UpdateBusy() {
     const bool busy = !ready.empty() && !parked && running.empty();
     if (busy == counted) return;
@@ -67,11 +68,11 @@ struct WorkQueue::Impl {
     token = busy ? clock::BusyToken(Time()) : clock::BusyToken();
   }
 
-  void MarkDirty(Slot& slot, MonoTime now) {
+  void MarkDirty(Slot& slot) {
     Entry& e = slot.second;
     if (shut_down || e.dirty) return;
     e.dirty = true;
-    e.added = now;
+    e.added = Time().Monotonic();
     metrics.Added();
     if (e.processing) return;  // Done puts it in line
     PutInLine(slot);
@@ -115,7 +116,7 @@ struct WorkQueue::Impl {
       Slot& slot = *delayed.begin()->second;
       delayed.erase(delayed.begin());
       slot.second.delayed = false;
-      MarkDirty(slot, now);
+      MarkDirty(slot);
       DropIfUnused(slot);
     }
     const clock::TimerId old = Arm(now);
@@ -125,12 +126,12 @@ struct WorkQueue::Impl {
   void AddAfter(std::string_view key, Duration delay, std::unique_lock<std::mutex>& lock) {
     if (shut_down) return;
     metrics.Retried();
-    const MonoTime now = Time().Monotonic();
     Slot& slot = Find(key);
     if (delay <= Duration::zero()) {
-      MarkDirty(slot, now);
+      MarkDirty(slot);
       return;
     }
+    const MonoTime now = Time().Monotonic();
     Delay(slot, now + delay);
     const clock::TimerId old = Arm(now);
     lock.unlock();
@@ -216,7 +217,7 @@ WorkQueue::~WorkQueue() {
 void WorkQueue::Add(std::string_view key) {
   std::lock_guard lock(impl_->mutex);
   if (impl_->shut_down) return;
-  impl_->MarkDirty(impl_->Find(key), impl_->Time().Monotonic());
+  impl_->MarkDirty(impl_->Find(key));
 }
 
 void WorkQueue::AddAfter(std::string_view key, Duration delay) {

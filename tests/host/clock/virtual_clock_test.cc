@@ -64,11 +64,11 @@ TEST(VirtualClockTimers, TimerStartedByATimerRunsInTheSameAdvance) {
 }
 
 TEST(VirtualClockTimers, DueAtOnceRunsWithoutAdvance) {
-  VirtualClock clock;
   std::mutex mutex;
   std::condition_variable cv;
   bool ran = false;
   std::thread::id runner;
+  VirtualClock clock;  // ends before what its callback uses
   clock.After(-5s, [&] {
     {
       std::lock_guard lock(mutex);
@@ -154,7 +154,8 @@ TEST(VirtualClockWait, EndsAtItsDeadline) {
     EXPECT_FALSE(clock.WaitFor(lock, cv, 7s, [] { return false; }));
     EXPECT_EQ(clock.Monotonic() - start, 7s);
     EXPECT_FALSE(clock.WaitFor(lock, cv, 0s, [] { return false; }));
-    EXPECT_TRUE(clock.WaitFor(lock, cv, -1s, [] { return true; })) << "ready counts before the deadline";
+    EXPECT_TRUE(clock.WaitFor(lock, cv, -1s, [] { return true; }))
+        << "ready counts before the deadline";
   });
   while (!started) std::this_thread::yield();
   EXPECT_TRUE(clock.Advance(10s));

@@ -58,6 +58,11 @@ struct InformerKey {
 
 class Subscription;  // a handler's place in the stream
 
+struct SubscribeOptions {
+  // How often the handler wants every object again (5.6): 0 = never, less than 0 = the factory's period. At least 1 s.
+  clock::Duration resync{-1};
+};
+
 // Thread-safe.
 class Informer {
  public:
@@ -77,8 +82,9 @@ class Informer {
 
   // ---- subscribing ----
   // Registers a handler: gets synthetic initial Adds of the present store, then everything after. Delivery starts at once.
-  // `name` labels its thread. `on_activity` as in FactoryOptions. The handler must outlive the subscription.
-  virtual std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name) = 0;
+  // `name` labels its thread. The handler must outlive the subscription.
+  virtual std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name,
+                                                  const SubscribeOptions& options = {}) = 0;
   // Widens what is stored; with a running reflector a second one fills the wider store and the two are exchanged (design 5).
   // Returns once the mask is in effect or `cancel` fired.
   virtual Status Widen(const wire::Mask& mask, client::Cancellation* cancel) = 0;
@@ -91,7 +97,9 @@ class Subscription {
   virtual ~Subscription() = default;
   // Informer synced and every notification of the initial list has returned from the handler.
   virtual bool HasSynced() const = 0;
-  // Hand-over of a hot swap: stops delivery after the notification numbered `sequence`; returns the last delivered number.
+  // Hand-over of a hot swap: stops delivery after the notification numbered `sequence`, or after the newest one queued by now if
+  // that is earlier. Waits until then, and for a running call of the handler; returns the last delivered number. Not from
+  // inside the handler.
   virtual uint64_t PauseAt(uint64_t sequence) = 0;
   virtual void Resume() = 0;
   // Number of the newest notification that was put into this subscription's queue / returned from the handler.

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "host/client/http_exchange.h"
+
 namespace kcm::host::client {
 namespace {
 

@@ -5,9 +5,10 @@
 #include <string_view>
 
 #include "host/client/client.h"
-#include "host/client/http_exchange.h"
 
 namespace kcm::host::client {
+
+struct ResponseHead;  // http_exchange.h
 
 // The code of a Status reason; falls back to the HTTP code for unknown or empty reasons.
 Code CodeOf(std::string_view reason, int http_status);

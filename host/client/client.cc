@@ -186,8 +186,8 @@ Status Client::Watch(const Call& call, const std::function<void()>& on_open,
   const wire::DecodeOptions decode{call.mask, false, false};
   const std::unique_ptr<wire::WatchDecoder> decoder =
       IsProtobuf(head) ? wire::NewProtobufWatchDecoder(decode) : wire::NewJsonWatchDecoder(decode);
-  if (on_open) on_open();
   busy.reset();  // an open watch is not work (host/clock)
+  if (on_open) on_open();
   const Status ended = Stream(answer->get(), decoder.get(), on_event);
   if (ended.ok()) return ended;
   return impl_->Cancelled(call, ended.error());

@@ -12,18 +12,12 @@
 #include <string>
 #include <string_view>
 
+#include "host/client/connection_causes.h"
 #include "host/client/proxy.h"
 #include "host/client/socket_deadline.h"
 #include "kcm/rules/result.h"
 
 namespace kcm::host::client {
-
-// Values of Error::cause for transport errors: the retry rules of 5.2 and 7.2 tell them apart.
-inline constexpr char kCauseRefused[] = "ConnectionRefused";
-inline constexpr char kCauseReset[] = "ConnectionReset";
-inline constexpr char kCauseEof[] = "UnexpectedEOF";
-inline constexpr char kCauseTls[] = "TLS";
-inline constexpr char kCauseOther[] = "Other";
 
 Error TransportError(const char* cause, std::string message);
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reflector: keeps a sink equal to a resource on the server: list (or watch-list), then watch, by the rules of spec/host.md 5.2
+// and 5.3. Knows nothing of stores and handlers.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "host/cache/back_off.h"
+#include "host/cache/informer.h"
+#include "host/cache/small_thread.h"
+
+namespace kcm::host::cache {
+
+// Where the objects go. Called on the reflector's thread only.
+class ReflectorSink {
+ public:
+  virtual ~ReflectorSink() = default;
+  // The whole content. `widened`: objects of an unchanged version only hold more fields and are no change to anybody.
+  virtual void Replace(std::vector<wire::ObjectPtr> items, bool widened) = 0;
+  virtual void Apply(wire::EventType type, wire::ObjectPtr object) = 0;
+  // Exchanges an object for the same version with more fields.
+  virtual void Exchange(wire::ObjectPtr object) = 0;
+  virtual wire::ObjectPtr Find(std::string_view ns, std::string_view name) const = 0;
+  virtual std::vector<wire::ObjectPtr> All() const = 0;
+};
+
+struct ReflectorOptions {
+  InformerKey key;
+  std::shared_ptr<client::Client> client;
+  clock::Clock* clock = nullptr;
+  log::Logger log;
+  bool watch_list = true;
+  std::function<double()> random;
+};
+
+// Thread-safe unless noted.
+class Reflector {
+ public:
+  Reflector(ReflectorOptions options, ReflectorSink* sink, wire::Mask mask);
+  ~Reflector();
+
+  void Start();
+  void Stop();  // ends the thread and joins it
+  bool started() const;
+  // The list's or newest event's or bookmark's version, once the sink has it. 0: no list yet.
+  uint64_t resource_version() const { return version_.load(std::memory_order_acquire); }
+
+  // See Informer::Widen. Before the first list the mask just changes.
+  Status Widen(const wire::Mask& mask, client::Cancellation* cancel);
+  wire::Mask mask() const;
+
+ private:
+  // Where the thread is; each state's function returns the next one.
+  enum class State : uint8_t {
+    kWatchList,       // asks for the initial state as a stream of events (mode B)
+    kList,            // asks for it page by page (mode A, and whenever mode B fails)
+    kWatch,           // follows changes from last_rv_
+    kPauseThenList,   // waits, then starts over with a new initial state
+    kPauseThenWatch,  // waits, then watches from where it was
+    kStopped,
+  };
+  // What one stream did.
+  struct StreamEnd {
+    Status status = Ok();
+    bool opened = false;
+    bool listed = false;      // watch-list: the initial state is complete
+    int events = 0;
+    clock::Duration lasted{0};
+    std::optional<Error> error_event;
+    bool restart_as_json = false;
+  };
+  struct Widening {
+    std::vector<wire::ObjectPtr> items;
+    std::string rv;
+    wire::Mask mask;
+  };
+
+  void Run();
+  State First() const { return watch_list_ ? State::kWatchList : State::kList; }
+  State WatchList();
+  State List();
+  State Watch();
+  State AfterWatch(const StreamEnd& end);
+  State AfterCancel();
+  bool Pause();  // false: stopped
+
+  // One LIST with all its pages into `sink`.
+  Result<std::string> ListPages(const wire::Mask& mask, const std::string& rv, client::Cancellation* cancel,
+                                const wire::ItemSink& sink, bool* paginated) const;
+  StreamEnd RunStream(const std::string& query, bool initial);
+  bool OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end);
+  void OnChange(wire::WatchEvent&& event);
+  bool IsExpected(const wire::WatchEvent& event) const;
+  bool LosesFields(const wire::ObjectPtr& object);
+  wire::ObjectPtr Reuse(wire::ObjectPtr item) const;
+  client::Call MakeCall(client::Verb verb, const wire::Mask* mask) const;
+  std::string RelistVersion() const;
+  void Listed(std::vector<wire::ObjectPtr> items, const std::string& rv);
+  void SetVersion(std::string_view rv);
+  void ApplyWidening();
+  bool Replay(const wire::WatchEvent& event);
+  void EndReplay();
+  std::shared_ptr<client::Cancellation> NewOperation();
+  void Interrupt();
+  bool stopped() const;
+
+  const ReflectorOptions options_;
+  ReflectorSink* const sink_;
+  const std::string expected_kind_;  // "" when not known
+  SmallThread thread_;
+  std::atomic<uint64_t> version_{0};
+
+  // The thread's own.
+  BackOff back_off_;
+  bool watch_list_;
+  bool expired_ = false;    // last_rv_ can not be listed any more: next with "" (5.3)
+  bool paginated_ = false;  // the list at version 0 came in pages (5.2)
+  std::atomic<bool> json_{false};  // protobuf would lose fields of a newer server
+  wire::Mask active_mask_;  // of the operation that runs
+  std::vector<wire::ObjectPtr> collected_;  // of a watch-list before its bookmark
+  std::optional<clock::BusyPause> idle_;    // an open watch does not count as work
+  uint64_t replay_until_ = 0;               // after widening: versions up to this one are known already
+  std::set<std::string> narrow_;            // keys that wait for their wider object
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::string last_rv_;                              // guarded by mutex_
+  wire::Mask mask_;                                  // guarded by mutex_
+  bool listed_ = false;                              // guarded by mutex_
+  bool started_ = false;                             // guarded by mutex_
+  bool stop_ = false;                                // guarded by mutex_
+  std::shared_ptr<client::Cancellation> operation_;  // what runs now. Guarded by mutex_
+  std::optional<Widening> widening_;                 // guarded by mutex_
+  bool widening_done_ = true;                        // guarded by mutex_
+  std::mutex widen_mutex_;                           // one Widen at a time
+};
+
+}  // namespace kcm::host::cache

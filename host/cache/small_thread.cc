@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// pthreads with a chosen stack size, which std::thread can not do.
+#include "host/cache/small_thread.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace kcm::host::cache {
+
+void* SmallThread::Main(void* self) {
+  static_cast<SmallThread*>(self)->body_();
+  return nullptr;
+}
+
+void SmallThread::Start(const std::string& name, size_t stack_bytes, std::function<void()> body) {
+  body_ = std::move(body);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  const int error = pthread_create(&thread_, &attributes, Main, this);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    std::fprintf(stderr, "thread %s: %s: raise the limit of threads for this process\n", name.c_str(), std::strerror(error));
+    std::abort();
+  }
+  started_ = true;
+  pthread_setname_np(thread_, name.substr(0, 15).c_str());
+}
+
+void SmallThread::Join() {
+  if (!started_) return;
+  pthread_join(thread_, nullptr);
+  started_ = false;
+  body_ = nullptr;
+}
+
+}  // namespace kcm::host::cache

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merge keys of strategic merge patch (spec B2), found by walking the schema along a member path.
+#pragma once
+#include <string_view>
+
+#include "devcluster/api/strategy.h"
+#include "devcluster/kinds/schema.h"
+
+namespace kcm::devcluster::kinds {
+
+// `path` is dotted and without indexes, from the root of `root`.
+KindRegistry::ListKey MergeKeyAt(const Message& root, std::string_view path);
+
+}  // namespace kcm::devcluster::kinds

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding of everything to the contract.
+#include "devcluster/kinds/registry.h"
+
+#include "devcluster/kinds/admission.h"
+#include "devcluster/kinds/conversion.h"
+#include "devcluster/kinds/decode.h"
+#include "devcluster/kinds/defaults.h"
+#include "devcluster/kinds/field_labels.h"
+#include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/merge_keys.h"
+#include "devcluster/kinds/seeds.h"
+#include "devcluster/kinds/strategy.h"
+#include "devcluster/kinds/tables.h"
+#include "devcluster/kinds/validate.h"
+
+namespace kcm::devcluster::kinds {
+
+namespace {
+
+const KindRow* RowOf(const Gvr& gvr) {
+  for (const KindRow& row : KindRows()) {
+    if (row.resource == gvr.resource && row.group == gvr.group && row.version == gvr.version)
+      return &row;
+  }
+  return nullptr;
+}
+
+// Functions outlive the registry: they share the schema.
+std::shared_ptr<const ResourceKind> Bind(const KindRow& row,
+                                         const std::shared_ptr<const Schema>& schema) {
+  auto kind = std::make_shared<ResourceKind>(DescribeKind(row));
+  const KindRow* r = &row;  // constant data
+  const Message* message = schema->Find(row.message);
+  if (message == nullptr) return kind;
+  kind->decode = [schema, message](Json& object, std::vector<std::string>* unknown) {
+    return Decode(object, *message, unknown);
+  };
+  kind->canonicalise = [schema, message](Json& object) { Canonicalise(object, *message); };
+  if (const Defaults defaults = DefaultsOf(kind->gvr)) kind->set_defaults = defaults;
+  if (row.create_only || row.read_only) return kind;
+  kind->prepare_create = [schema, message, r](Json& object, const RequestInfo& info) {
+    PrepareCreate(*r, *message, object, info);
+  };
+  kind->prepare_update = [schema, message, r](Json& object, const Json& old,
+                                              const RequestInfo& info) {
+    PrepareUpdate(*r, *message, object, old, info);
+  };
+  kind->validate = [schema, r](const Json& object, const RequestInfo& info) {
+    return ValidateCreate({*r, *schema, info}, object);
+  };
+  kind->validate_update = [schema, r](const Json& object, const Json& old,
+                                      const RequestInfo& info) {
+    return ValidateUpdate({*r, *schema, info}, object, old);
+  };
+  kind->field_labels = FieldLabelsOf(kind->gvr);
+  if (!kind->field_labels.empty()) {
+    kind->field_label = [gvr = kind->gvr](std::string_view key, const Json& object) {
+      return FieldLabel(gvr, key, object);
+    };
+  }
+  BindConversion(*kind);
+  BindTable(*kind);
+  return kind;
+}
+
+}  // namespace
+
+Registry::Registry() : schema_(std::make_shared<const Schema>()), groups_(GroupsInOrder()) {
+  for (const KindRow& row : KindRows()) kinds_.push_back(Bind(row, schema_));
+}
+
+KindRegistry::ListKey Registry::MergeKey(const Gvr& gvr, std::string_view schema_path) const {
+  const KindRow* row = RowOf(gvr);
+  const Message* message = row == nullptr ? nullptr : schema_->Find(row->message);
+  return message == nullptr ? ListKey{} : MergeKeyAt(*message, schema_path);
+}
+
+std::optional<ApiError> Registry::Admit(const ResourceKind& kind, Json& object, const Json* old,
+                                        const RequestInfo& info) const {
+  return RunAdmission({kind, object, old, info}, authorizer_);
+}
+
+std::optional<ApiError> Registry::AdmitFinal(const ResourceKind& kind, const Json& object,
+                                             const Json* old, const RequestInfo& info) const {
+  return AdmitQuota(kind, object, old, info);
+}
+
+bool Registry::Authorize(const UserInfo& user, std::string_view verb, const Gvr& gvr,
+                         std::string_view subresource, std::string_view ns, std::string_view name,
+                         const Reader& reader, std::string* reason) const {
+  return authorizer_.Allowed(user, {verb, gvr.group, gvr.resource, subresource, ns, name}, reader,
+                             reason);
+}
+
+bool Registry::AuthorizeNonResource(const UserInfo& user, std::string_view verb,
+                                    std::string_view path, const Reader& reader,
+                                    std::string* reason) const {
+  return authorizer_.AllowedUrl(user, verb, path, reader, reason);
+}
+
+std::vector<KindRegistry::Seed> Registry::Seeds() const { return FreshServer(); }
+
+}  // namespace kcm::devcluster::kinds
+
+namespace kcm::devcluster {
+
+std::unique_ptr<KindRegistry> MakeKindRegistry() { return std::make_unique<kinds::Registry>(); }
+
+}  // namespace kcm::devcluster

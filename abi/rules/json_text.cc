@@ -55,7 +55,8 @@ void AppendAscii(std::string& out, char c) {
 
 void AppendInteger(std::string& out, int64_t value, JsonForm form) {
   constexpr int64_t kExact = int64_t{1} << 53;
-  if (form == JsonForm::kCanonical && (value > kExact || value < -kExact)) {
+  const bool canonical = form == JsonForm::kCanonical || form == JsonForm::kCanonicalWithoutNulls;
+  if (canonical && (value > kExact || value < -kExact)) {
     AppendJsonDouble(out, static_cast<double>(value));
   } else {
     AppendJsonInt(out, value);
@@ -65,7 +66,9 @@ void AppendInteger(std::string& out, int64_t value, JsonForm form) {
 void AppendObject(std::string& out, Node node, JsonForm form) {
   std::vector<std::pair<std::string_view, Node>> members;
   members.reserve(node.size());
-  for (const auto& entry : node.Entries()) members.push_back(entry);
+  for (const auto& entry : node.Entries()) {
+    if (form != JsonForm::kCanonicalWithoutNulls || entry.second.Has()) members.push_back(entry);
+  }
   if (form != JsonForm::kAsHeld) {
     std::sort(members.begin(), members.end(),
               [](const auto& x, const auto& y) { return x.first < y.first; });

@@ -19,6 +19,8 @@ enum class JsonForm : uint8_t {
   // kSorted, and integers beyond +-2^53 rounded to a double first (ControllerRevision
   // data, 1.15.2).
   kCanonical,
+  // kCanonical, and members that are null left out (pod-template-hash, 4.9).
+  kCanonicalWithoutNulls,
 };
 
 // Absent prints as null. REQUIRES: a depth that the parser of the bytes has bounded (recursive).

@@ -41,8 +41,8 @@ enum class ClaimDecision : uint8_t {
 struct Claimant {
   std::string_view uid;
   bool deleting = false;  // the owner has a deletionTimestamp
-  std::string_view
-      ns;  // adopts only in its own namespace; empty: a cluster-scoped owner, adopts anywhere
+  // Adopts only in its own namespace; empty: a cluster-scoped owner, adopts anywhere.
+  std::string_view ns = {};
 };
 
 // The decision table of 1.4. `matches`: selector and extra filter accept the candidate.

@@ -2,6 +2,7 @@
 // Building pods.
 #include "kcm/rules/pod_template.h"
 
+#include "kcm/rules/hash.h"
 #include "kcm/rules/json_text.h"
 #include "kcm/rules/name_validation.h"
 
@@ -36,6 +37,19 @@ std::string PodFromTemplate(Node pod_template, const OwnerReference& owner) {
     AppendJson(out, spec);
   }
   return out + "}";
+}
+
+std::string PodTemplateHash(Node pod_template, std::optional<int64_t> collision_count) {
+  uint32_t h = Fnv1a(JsonText(pod_template, JsonForm::kCanonicalWithoutNulls));
+  if (collision_count) {
+    // Four little-endian bytes and four zeros; a count of 0 counts as well.
+    std::string bytes(8, '\0');
+    for (size_t i = 0; i < 4; ++i) {
+      bytes[i] = static_cast<char>(static_cast<uint64_t>(*collision_count) >> (8 * i) & 0xFF);
+    }
+    h = Fnv1a(bytes, h);
+  }
+  return EncodeHash(h);
 }
 
 }  // namespace kcm::rules

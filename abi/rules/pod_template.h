@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods built from a template (spec/pod-workloads.md 1.11). Equality of templates: equality.h.
+// Pods built from a template (spec/pod-workloads.md 1.11) and the hash of a template (4.9).
+// Equality of templates: equality.h.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,5 +24,10 @@ bool TemplateHasLabels(Node pod_template);
 // JSON of the pod to POST: labels, annotations, finalizers and spec of the template, generateName,
 // the one owner reference. Nothing else of the template's metadata is copied (1.11.1).
 std::string PodFromTemplate(Node pod_template, const OwnerReference& owner);
+
+// pod-template-hash of a Deployment's template (4.9): the same across restarts and replicas of this
+// product, 1 to 10 characters. It is not the Go manager's value and need not be: ReplicaSets are
+// found by template equality.
+std::string PodTemplateHash(Node pod_template, std::optional<int64_t> collision_count);
 
 }  // namespace kcm::rules

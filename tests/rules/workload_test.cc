@@ -108,6 +108,14 @@ TEST(PodTemplate, CopiesWhatThePodInherits) {
   EXPECT_FALSE(TemplateHasLabels(Parsed("{}")));
 }
 
+TEST(PodTemplate, HashHasTheVectorsOfTheSpecification) {
+  const Parsed web(
+      R"({"spec":{"containers":[{"name":"c","image":"nginx:1"}]},"metadata":{"creationTimestamp":null,"labels":{"app":"web"}}})");
+  EXPECT_EQ(PodTemplateHash(web, std::nullopt), "79bfd649dc");
+  EXPECT_EQ(PodTemplateHash(web, 0), "857df6fbc9");
+  EXPECT_EQ(PodTemplateHash(web, 1), "69c66bc686");
+}
+
 TEST(BackOff, DoublesUpToTheCap) {
   const BackOff queue{5ms, 1000s};
   const struct {

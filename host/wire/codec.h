@@ -84,7 +84,7 @@ Status EncodeProtobuf(std::string_view message, Value value, std::string* out);
 // The k8s\0 envelope around an encoded message.
 void WrapEnvelope(const TypeMeta& type, std::string_view raw, std::string* out);
 // A list from already encoded items (devcluster: each object is encoded once for all watchers): begin, append each item,
-// then WrapEnvelope with the list's type. `remaining` < 0: unknown, left out.
+// then WrapEnvelope with the list's type. `remaining` <= 0: none or unknown, left out.
 void BeginProtobufList(std::string_view resource_version, std::string_view continue_token, int64_t remaining,
                        std::string* list);
 void AppendProtobufListItem(std::string_view item, std::string* list);

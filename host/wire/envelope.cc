@@ -115,7 +115,7 @@ void BeginProtobufList(std::string_view resource_version, std::string_view conti
   AppendBytes(1, "", &metadata);
   AppendBytes(2, resource_version, &metadata);
   AppendBytes(3, continue_token, &metadata);
-  if (remaining >= 0) {
+  if (remaining > 0) {
     AppendVarint(4 << 3, &metadata);
     AppendVarint(static_cast<uint64_t>(remaining), &metadata);
   }

@@ -10,6 +10,8 @@
 namespace kcm::host::wire {
 namespace {
 constexpr size_t kFirstSlots = 1024;
+// Texts of a few thousand objects: one that comes back within them is noticed.
+constexpr size_t kSeen = 16384;
 constexpr size_t kArenaBlock = 8192;
 }  // namespace
 
@@ -35,7 +37,7 @@ uint32_t Dictionary::Add(std::string_view text) {
   return id;
 }
 
-Interner::Interner() : current_(new Dictionary), slots_(kFirstSlots, 0), seen_(kFirstSlots, 0) {}
+Interner::Interner() : current_(new Dictionary), slots_(kFirstSlots, 0), seen_(kSeen, 0) {}
 
 Interner::~Interner() { current_->Unref(); }
 
@@ -52,7 +54,7 @@ Dictionary* Interner::Current() {
   current_ = new Dictionary;
   ++dictionaries_;
   slots_.assign(kFirstSlots, 0);
-  seen_.assign(kFirstSlots, 0);
+  seen_.assign(kSeen, 0);
   return current_;
 }
 
@@ -78,7 +80,6 @@ bool Interner::Find(std::string_view text, uint64_t hash, uint32_t* id) {
 
 void Interner::Grow() {
   slots_.assign(slots_.size() * 2, 0);
-  seen_.assign(slots_.size(), 0);
   for (uint32_t id = 0; id < current_->size(); ++id) {
     size_t i = HashText(current_->At(id)) & (slots_.size() - 1);
     while (slots_[i] != 0) i = (i + 1) & (slots_.size() - 1);

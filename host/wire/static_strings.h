@@ -3,11 +3,15 @@
 // name's FieldId) and values that nearly every cluster repeats. Constant tables of
 // schema_table.inc; nothing is computed at start.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
 namespace kcm::host::wire {
+
+static_assert(std::endian::native == std::endian::little,
+              "the tables and the flat form are little-endian");
 
 // Of all texts, static or not; tools/gen-wire-schema.py computes the same.
 inline uint64_t HashText(std::string_view text) {

@@ -43,7 +43,7 @@ std::string ProtobufBody() {
   for (const char* name : {"a", "b", "c"}) {
     std::string raw;
     const ObjectPtr item = FromJsonOrDie(R"({"metadata":{"name":")" + std::string(name) +
-                                         R"("},"data":{"k":"some \"quoted\" {value}]"}})");
+                                         R"("},"data":{"k":"some \"quoted {value]\\"}})");
     EXPECT_TRUE(EncodeProtobuf("core.v1.ConfigMap", item->Root(), &raw).ok());
     AppendProtobufListItem(raw, &list);
   }
@@ -54,8 +54,8 @@ std::string ProtobufBody() {
 
 constexpr char kJsonBody[] =
     R"( {"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"77","continue":"next","remainingItemCount":5,"items":[1]},)"
-    R"("items" : [ {"metadata":{"name":"a"},"data":{"k":"some \"quoted\" {value}]"}},{"metadata":{"name":"b"},"data":{"k":"some \"quoted\" {value}]"}} ,)"
-    R"({"metadata":{"name":"c"},"data":{"k":"some \"quoted\" {value}]"}}]} )"
+    R"("items" : [ {"metadata":{"name":"a"},"data":{"k":"some \"quoted {value]\\"}},{"metadata":{"name":"b"},"data":{"k":"some \"quoted {value]\\"}} ,)"
+    R"({"metadata":{"name":"c"},"data":{"k":"some \"quoted {value]\\"}}]} )"
     "\n";
 
 MakeList Protobuf(const DecodeOptions& options) {
@@ -70,8 +70,8 @@ MakeList Json(const DecodeOptions& options) {
 void ExpectTheList(const Got& got) {
   ASSERT_EQ(got.code, Code::kOk);
   ASSERT_EQ(got.items.size(), 3u);
-  EXPECT_EQ(got.items[0], R"({"metadata":{"name":"a"},"data":{"k":"some \"quoted\" {value}]"}})");
-  EXPECT_EQ(got.items[2], R"({"metadata":{"name":"c"},"data":{"k":"some \"quoted\" {value}]"}})");
+  EXPECT_EQ(got.items[0], R"({"metadata":{"name":"a"},"data":{"k":"some \"quoted {value]\\"}})");
+  EXPECT_EQ(got.items[2], R"({"metadata":{"name":"c"},"data":{"k":"some \"quoted {value]\\"}})");
   EXPECT_EQ(got.resource_version, "77");
   EXPECT_EQ(got.continue_token, "next");
   EXPECT_EQ(got.remaining, 5);

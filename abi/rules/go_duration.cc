@@ -79,7 +79,7 @@ Status TakeTerm(std::string_view& s, std::string_view text, uint64_t& total) {
     uint64_t value = 0;
     if (!WholePart(whole, value) || value > kLimit / unit.nanos) return Invalid(text);
     value = value * unit.nanos + FractionPart(fraction, unit.nanos);
-    if (value > kLimit || total + value > kLimit) return Invalid(text);
+    if (value > kLimit || total > kLimit - value) return Invalid(text);
     total += value;
     return Ok();
   }

@@ -84,7 +84,7 @@ std::optional<std::chrono::nanoseconds> NextAvailabilityCheck(std::span<const No
     if (!since) continue;
     const WallTime available = After(*since, min_ready_seconds);
     if (available <= now) continue;
-    const std::chrono::nanoseconds wait = available - now;
+    const std::chrono::nanoseconds wait = Elapsed(now, available);
     if (!next || wait < *next) next = wait;
   }
   return next;

@@ -35,11 +35,9 @@ struct PodKey {
 
 Age AgeOf(std::optional<WallTime> time, WallTime now) {
   Age age{time, -1};
-  // Times are saturated at the ends of the clock: no subtraction across them.
   if (time && *time < now) {
-    const bool distant = *time == WallTime::min();
-    const int64_t ns = distant ? now.time_since_epoch().count() : (now - *time).count();
-    if (ns > 0) age.bucket = static_cast<int>(std::bit_width(static_cast<uint64_t>(ns))) - 1;
+    const auto ns = static_cast<uint64_t>(Elapsed(*time, now).count());
+    age.bucket = static_cast<int>(std::bit_width(ns)) - 1;
   }
   return age;
 }

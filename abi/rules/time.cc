@@ -63,18 +63,27 @@ struct CivilTime {
   int64_t nanos;
 };
 
-CivilTime CivilOf(WallTime t) {
+// `nanos`: the part of a second, kept as it is.
+CivilTime CivilOf(std::chrono::sys_seconds t, int64_t nanos) {
   const auto day = std::chrono::floor<std::chrono::days>(t);
   const std::chrono::year_month_day ymd(day);
-  const int64_t in_day = (t - day).count();
-  const int64_t seconds = in_day / kNanosPerSecond;
+  const int64_t seconds = (t - day).count();
   return {static_cast<int>(ymd.year()),
           static_cast<int>(static_cast<unsigned>(ymd.month())),
           static_cast<int>(static_cast<unsigned>(ymd.day())),
           static_cast<int>(seconds / 3600),
           static_cast<int>(seconds / 60 % 60),
           static_cast<int>(seconds % 60),
-          in_day % kNanosPerSecond};
+          nanos};
+}
+
+// Never back to nanoseconds: the floor of WallTime::min() lies outside them.
+CivilTime CivilOf(WallTime t) {
+  const int64_t ns = t.time_since_epoch().count();
+  const int64_t rest = ns % kNanosPerSecond;
+  const int64_t nanos = rest < 0 ? rest + kNanosPerSecond : rest;
+  const int64_t seconds = ns / kNanosPerSecond - (rest < 0 ? 1 : 0);
+  return CivilOf(std::chrono::sys_seconds(std::chrono::seconds(seconds)), nanos);
 }
 
 std::string DateAndTime(const CivilTime& c) {
@@ -143,12 +152,27 @@ std::string FormatTimeInZone(WallTime t, std::chrono::seconds offset) {
   const int64_t minutes = offset.count() / 60;
   if (minutes == 0) return FormatTime(t);
   const int64_t magnitude = minutes < 0 ? -minutes : minutes;
+  const std::chrono::sys_seconds local =
+      std::chrono::floor<std::chrono::seconds>(t) + std::chrono::minutes(minutes);
   char zone[16];
   std::snprintf(zone, sizeof(zone), "%c%02d:%02d", minutes < 0 ? '-' : '+',
                 static_cast<int>(magnitude / 60 % 100), static_cast<int>(magnitude % 60));
-  return DateAndTime(CivilOf(t + std::chrono::minutes(minutes))) + zone;
+  return DateAndTime(CivilOf(local, 0)) + zone;
 }
 
-WallTime TruncateToSecond(WallTime t) { return std::chrono::floor<std::chrono::seconds>(t); }
+std::chrono::nanoseconds Elapsed(WallTime from, WallTime to) {
+  int64_t difference = 0;
+  if (__builtin_sub_overflow(to.time_since_epoch().count(), from.time_since_epoch().count(),
+                             &difference)) {
+    return from < to ? std::chrono::nanoseconds::max() : std::chrono::nanoseconds::min();
+  }
+  return std::chrono::nanoseconds(difference);
+}
+
+WallTime TruncateToSecond(WallTime t) {
+  // Below the first whole second that nanoseconds can hold there is none: stay.
+  if (t < WallTime::min() + std::chrono::seconds(1)) return WallTime::min();
+  return std::chrono::floor<std::chrono::seconds>(t);
+}
 
 }  // namespace kcm::rules

@@ -40,6 +40,10 @@ std::string FormatNanoTime(WallTime t);
 // Offset seconds are dropped.
 std::string FormatTimeInZone(WallTime t, std::chrono::seconds offset);
 
+// `to` - `from`, saturated: the ends of WallTime are more than int64 nanoseconds apart, and objects
+// may carry any time.
+std::chrono::nanoseconds Elapsed(WallTime from, WallTime to);
+
 // The largest whole second that is not after `t`.
 WallTime TruncateToSecond(WallTime t);
 

@@ -61,6 +61,8 @@ TEST(GoDuration, RefusesWithGosTexts) {
       {"5d", "time: unknown unit \"d\" in duration \"5d\""},
       {"1h 5m", "time: unknown unit \"h \" in duration \"1h 5m\""},
       {"9223372036854775808ns", "time: invalid duration \"9223372036854775808ns\""},
+      {"-9223372036854775808ns9223372036854775808ns",
+       "time: invalid duration \"-9223372036854775808ns9223372036854775808ns\""},
       {"99999999999999999999h", "time: invalid duration \"99999999999999999999h\""},
   };
   for (const auto& row : rows) {

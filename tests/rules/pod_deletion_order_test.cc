@@ -109,6 +109,13 @@ TEST(PodDeletionOrder, FutureReadinessIsYoungest) {
   EXPECT_TRUE(Before(future, {.uid = "a", .ready_hours = 1}));
 }
 
+TEST(PodDeletionOrder, TimesFarOutsideTheClockAreOld) {
+  const Parsed ancient(R"({"metadata":{"creationTimestamp":"1700-01-01T00:00:00Z"}})");
+  const Parsed recent(R"({"metadata":{"creationTimestamp":"2024-05-01T00:00:00Z"}})");
+  const std::vector<Node> pods = {ancient, recent};
+  EXPECT_EQ(PodDeletionOrder(pods, {}, kNow), (std::vector<size_t>{1, 0}));
+}
+
 TEST(PodDeletionOrder, IsAPermutationWhereTheRulesContradictThemselves) {
   // a before b by restarts (same time), b before c and c before a by uid (one bucket): a circle.
   std::vector<std::unique_ptr<Parsed>> parsed;

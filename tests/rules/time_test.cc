@@ -51,6 +51,16 @@ TEST(Time, SaturatesYearsOutsideTheClock) {
   EXPECT_EQ(*ParseTime("0001-01-01T00:00:00Z"), WallTime::min());
 }
 
+TEST(Time, TheEndsOfTheClockAreSafe) {
+  EXPECT_EQ(Elapsed(WallTime::min(), WallTime::max()), nanoseconds::max());
+  EXPECT_EQ(Elapsed(WallTime::max(), WallTime::min()), nanoseconds::min());
+  EXPECT_EQ(Elapsed(WallTime(seconds(5)), WallTime(seconds(8))), seconds(3));
+  EXPECT_EQ(FormatTime(WallTime::min()), "1677-09-21T00:12:43Z");
+  EXPECT_EQ(FormatNanoTime(WallTime::max()), "2262-04-11T23:47:16.854775807Z");
+  EXPECT_EQ(FormatTimeInZone(WallTime::max(), seconds(3600)), "2262-04-12T00:47:16+01:00");
+  EXPECT_EQ(TruncateToSecond(WallTime::min()), WallTime::min());
+}
+
 TEST(Time, FormatsEveryPrecision) {
   const WallTime t(seconds(1714557600) + nanoseconds(120034000));
   EXPECT_EQ(FormatTime(t), "2024-05-01T10:00:00Z");

@@ -15,16 +15,16 @@ namespace kcm::host::leader {
 struct Options {
   std::string lease_namespace = "kube-system";
   std::string lease_name = "kube-controller-manager";
-  std::string identity;                     // <hostname>_<uuid>
+  std::string identity{};                   // <hostname>_<uuid>
   clock::Duration lease_duration = std::chrono::seconds(15);
   clock::Duration renew_deadline = std::chrono::seconds(10);
   clock::Duration retry_period = std::chrono::seconds(2);
-  std::shared_ptr<client::Client> client;   // own rate limiter, unfenced
+  std::shared_ptr<client::Client> client{}; // own rate limiter, unfenced
   clock::Clock* clock = nullptr;
-  log::Logger log;
+  log::Logger log{};
   metric::Registry* metrics = nullptr;
-  std::function<void(const std::string& message)> event;  // "<identity> became leader": the host writes the Event
-  std::function<double()> random;           // [0,1): jitter; tests inject
+  std::function<void(const std::string& message)> event{};  // "<identity> became leader": the host writes the Event
+  std::function<double()> random{};         // [0,1): jitter; tests inject
 };
 
 // Empty when legal, else the error text of 4.2.
@@ -36,11 +36,12 @@ class Elector {
   explicit Elector(Options options);
   ~Elector();
   enum class End { kLost, kStopped };
-  // Blocks: acquires, calls `on_started` on its own thread (joined by the caller through on_stopped), renews until lost or Stop.
+  // Blocks: acquires, calls `on_started` on a thread of its own (joined by the destructor, so it must end once the host stops),
+  // renews until lost or Stop. Returns at the renew deadline even if a request or `on_started` hangs (T5).
   End Run(const std::function<void()>& on_started);
   void Stop();                              // ends Run; does not release
   Status Release();                         // after Run ended and all writers are quiet (4.6)
-  bool IsLeader() const;
+  bool IsLeader() const;                    // acquired and not lost, stopped or released; Check() is the strict form
   // Fence: kFenced unless the lease is held; deadline as described above.
   Status Check(clock::MonoTime* deadline) const;
   // 4.7: empty = healthy.

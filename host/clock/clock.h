@@ -7,21 +7,24 @@
 // this folder. Wait with Clock::Wait, schedule with Clock::After. (Sockets and TLS validity stay on
 // real time.)
 //
-// Virtual time moves only when nothing is left to do ("settled"). The clock knows what is left to
-// do in three ways:
-//   1. Threads. A background thread holds one BusyScope for its whole life and waits with
-//   Clock::Wait only; it then counts
-//      exactly while it is not waiting. So a wait inside a reconcile (a rate limiter) lets virtual
-//      time go on:
-//        BusyScope busy(clock);
-//        while (auto key = queue.Get()) { Reconcile(*key); queue.Done(*key); }
-//   2. Things on their way to a thread (an entry of a queue): a BusyToken lives as long as the
-//   thing waits. Whoever takes it
-//      over drops the token under its own BusyScope (WorkQueue::Get does), so that no moment is
-//      left uncounted.
-//   3. A thread in Clock::Wait whose condition holds counts from that moment on, although the
-//   kernel may not have run it
-//      yet: the clock looks at `ready` itself.
+// Virtual time moves only when nothing is left to do ("settled"). The clock knows what is left
+// to do in three ways:
+//
+// 1. Threads. A background thread (StartBusyThread) holds one BusyScope for its whole life and
+// waits with Clock::Wait only; it then counts exactly while it is not waiting. So a wait inside a
+// reconcile (a rate limiter) lets virtual time go on:
+//   workers.push_back(StartBusyThread(clock, [&] {
+//     while (auto key = queue.Get()) { Reconcile(*key); queue.Done(*key); }
+//   }));
+//
+// 2. Things on their way to a thread (an entry of a queue). A BusyToken lives as long as the thing
+// waits. Whoever takes it over drops the token under its own BusyScope (WorkQueue::Get does), so
+// that no moment is left uncounted. No token while every thread that could take the thing may
+// itself wait on the clock: time would stand still for ever.
+//
+// 3. A thread in Clock::Wait whose condition holds counts from that moment on, although the kernel
+// may not have run it yet: the clock looks at `ready` itself.
+//
 // A thread that blocks otherwise (socket, join, future) inside a BusyScope keeps counting;
 // BusyPause takes the mark off where the other side itself follows this clock.
 #pragma once
@@ -32,6 +35,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace kcm::host::clock {
@@ -125,6 +129,11 @@ class BusyPause {
  private:
   Clock& clock_;
 };
+
+// Starts a thread that is busy from this call on: `run` under a BusyScope, and no gap before it.
+// Without this, time could move before a thread just started has taken its first step. Throws
+// std::system_error when there is no thread to be had.
+std::thread StartBusyThread(Clock& clock, std::function<void()> run);
 
 // Work that waits for a thread (an entry of a queue). Movable; ends its work when destroyed.
 class BusyToken {

@@ -46,13 +46,7 @@ struct EventRecorder::Impl {
         name_offset(
             static_cast<int64_t>(std::hash<std::string>()(options.component) % kNameSpread)) {
     if (options.correlator == nullptr) options.correlator = std::make_shared<Correlator>();
-    // The token bridges the time until the thread counts by itself.
-    auto starting = std::make_shared<clock::BusyToken>(*options.clock);
-    writer = std::thread([this, starting] {
-      const clock::BusyScope busy(*options.clock);
-      starting->Reset();
-      Run();
-    });
+    writer = clock::StartBusyThread(*options.clock, [this] { Run(); });
   }
 
   // Unique within this recorder also while time stands still.

@@ -146,10 +146,7 @@ TEST(VirtualClockWait, EndsAtItsDeadline) {
   const MonoTime start = clock.Monotonic();
   std::mutex mutex;
   std::condition_variable cv;
-  std::atomic<bool> started{false};
-  std::thread waiter([&] {
-    const BusyScope busy(clock);
-    started = true;
+  std::thread waiter = StartBusyThread(clock, [&] {
     std::unique_lock lock(mutex);
     EXPECT_FALSE(clock.WaitFor(lock, cv, 7s, [] { return false; }));
     EXPECT_EQ(clock.Monotonic() - start, 7s);
@@ -157,7 +154,6 @@ TEST(VirtualClockWait, EndsAtItsDeadline) {
     EXPECT_TRUE(clock.WaitFor(lock, cv, -1s, [] { return true; }))
         << "ready counts before the deadline";
   });
-  while (!started) std::this_thread::yield();
   EXPECT_TRUE(clock.Advance(10s));
   waiter.join();
 }
@@ -174,8 +170,7 @@ TEST(VirtualClockWait, HandOverBetweenWaitersCountsAtEveryMoment) {
   bool stop = false;
   std::vector<std::thread> chain;
   for (int i = 1; i <= kThreads; ++i) {
-    chain.emplace_back([&, i] {
-      const BusyScope busy(clock);
+    chain.push_back(StartBusyThread(clock, [&, i] {
       std::unique_lock lock(mutex);
       while (clock.Wait(lock, cv, MonoTime::Max(), [&] { return stop || baton == i; }) && !stop) {
         lock.unlock();
@@ -184,7 +179,7 @@ TEST(VirtualClockWait, HandOverBetweenWaitersCountsAtEveryMoment) {
         ++baton;
         cv.notify_all();
       }
-    });
+    }));
   }
   for (int round = 0; round < kRounds; ++round) {
     {
@@ -213,24 +208,18 @@ TEST(VirtualClockWait, SleepInsideBusyScopeLetsTimeMove) {
   std::condition_variable cv;
   int finished = 0;
   std::vector<Duration> took(kThreads);
-  BusyToken start_token(clock);  // nobody starts late: counted until all threads have taken over
-  std::atomic<int> started{0};
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
-    threads.emplace_back([&, i] {
-      const BusyScope outer(clock);
+    threads.push_back(StartBusyThread(clock, [&, i] {
       const BusyScope inner(clock);
-      ++started;
       const MonoTime begin = clock.Monotonic();
       std::unique_lock lock(mutex);
       for (int k = 0; k < 50; ++k)
         clock.WaitFor(lock, cv, std::chrono::seconds(i + 1), [] { return false; });
       took[static_cast<size_t>(i)] = clock.Monotonic() - begin;
       ++finished;
-    });
+    }));
   }
-  while (started != kThreads) std::this_thread::yield();
-  start_token.Reset();
   ASSERT_TRUE(clock.Advance(std::chrono::seconds(50 * kThreads))) << clock.WhyBusy();
   {
     std::lock_guard lock(mutex);
@@ -340,8 +329,7 @@ TEST(VirtualClockAdvance, TimersAndWorkersStayInStep) {
   int handled = 0;
   std::vector<std::thread> workers;
   for (int i = 0; i < 3; ++i) {
-    workers.emplace_back([&] {
-      const BusyScope busy(clock);
+    workers.push_back(StartBusyThread(clock, [&] {
       std::unique_lock lock(mutex);
       while (clock.Wait(lock, cv, MonoTime::Max(), [&] { return stop || !queue.empty(); }) &&
              !stop) {
@@ -349,7 +337,7 @@ TEST(VirtualClockAdvance, TimersAndWorkersStayInStep) {
         clock.WaitFor(lock, cv, 100ms, [&] { return stop; });
         ++handled;
       }
-    });
+    }));
   }
   std::function<void()> tick = [&] {
     {

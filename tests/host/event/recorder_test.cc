@@ -325,8 +325,9 @@ TEST_F(EventRecorderTest, BrokenTextIsWrittenAsJsonAllTheSame) {
 TEST(EventName, IsHexOfNanosOrAUuid) {
   EXPECT_EQ(EventName("web", 1893456000000000000), "web.1a46e83335d50000");
   EXPECT_EQ(EventName("web", 10), "web.a");
-  for (const std::string involved :
-       {"system:controller:x", "UPPER", "", std::string(250, 'a').c_str()}) {
+  const std::vector<std::string> no_subdomains = {"system:controller:x", "UPPER", "",
+                                                  std::string(250, 'a')};
+  for (const std::string& involved : no_subdomains) {
     const std::string name = EventName(involved, 1893456000000000000);
     EXPECT_THAT(name,
                 ::testing::MatchesRegex("[0-9a-f]+-[0-9a-f]+-4[0-9a-f]+-[89ab][0-9a-f]+-[0-9a-f]+"))

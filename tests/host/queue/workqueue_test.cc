@@ -268,13 +268,12 @@ class WorkQueueWorkers : public WorkQueueTest {
  protected:
   void Start(WorkQueue& queue, int workers, std::function<void(const std::string&)> reconcile) {
     for (int i = 0; i < workers; ++i) {
-      threads_.emplace_back([this, &queue, reconcile] {
-        const clock::BusyScope busy(clock_);
+      threads_.push_back(clock::StartBusyThread(clock_, [&queue, reconcile] {
         while (const auto key = queue.Get()) {
           reconcile(*key);
           queue.Done(*key);
         }
-      });
+      }));
     }
   }
   void Join() {
@@ -365,8 +364,7 @@ TEST_F(WorkQueueWorkers, HandOverKeepsKeysAndDelays) {
   EXPECT_EQ(queue->Processing(), 1U);
   EXPECT_FALSE(queue->WaitIdle(0s));
   queue->Add("b");
-  std::thread swap([&] {
-    const clock::BusyScope busy(clock_);
+  std::thread swap = clock::StartBusyThread(clock_, [&] {
     EXPECT_TRUE(queue->WaitIdle(1h));
     queue->Interrupt();
     Join();

@@ -220,12 +220,12 @@ Status Authenticator::Start() {
   return Ok();
 }
 
-void Authenticator::Refresh() {
+void Authenticator::Refresh(Source source) {
   Trust fresh = Current();
   if (const Status files = LoadFiles(&fresh); !files.ok()) {
     log_.Error(files.error().message, "Failed to reload client CA files, the old ones stay");
   }
-  if (LooksUpConfigMap()) {
+  if (source == Source::kAll && LooksUpConfigMap()) {
     if (const Status map = LoadConfigMap(&fresh); !map.ok()) {
       log_.Error(map.error().message,
                  "Failed to read the authentication ConfigMap, what was known stays");

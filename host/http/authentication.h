@@ -50,8 +50,9 @@ class Authenticator {
 
   // Reads CA files and, unless told otherwise, the cluster's ConfigMap. Error: start must fail.
   Status Start();
-  // Takes over changes of files and ConfigMap; failures are logged, what was known stays.
-  void Refresh();
+  enum class Source : uint8_t { kFiles, kAll };  // kAll: the ConfigMap too
+  // Takes over changes; failures are logged, what was known stays.
+  void Refresh(Source source);
   void Stop() { retry_.Stop(); }
 
   // Whether clients are asked for certificates.

@@ -6,6 +6,7 @@
 #include <openssl/x509v3.h>
 
 #include <ctime>
+#include <thread>
 
 #include "host/http/certificates.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr long kHour = 3600;
 constexpr long kYear = 365 * 24 * kHour;
+
+EVP_PKEY* NewKey() { return EVP_RSA_gen(2048); }
 
 bool AddExtension(X509* cert, X509* issuer, int nid, const std::string& value) {
   X509V3_CTX context;
@@ -74,8 +77,10 @@ Result<PemPair> GeneratePair(const std::string& bind_address) {
     return MakeError(Code::kInternal, "error creating self-signed certificates: " + OpenSslError());
   };
   const std::string now = std::to_string(std::time(nullptr));  // TLS validity is on real time
-  const KeyPtr ca_key(EVP_RSA_gen(2048));
-  const KeyPtr key(EVP_RSA_gen(2048));
+  KeyPtr ca_key;
+  std::thread other([&] { ca_key.reset(NewKey()); });  // most of the time goes here
+  const KeyPtr key(NewKey());
+  other.join();
   if (!ca_key || !key) return fail();
   const CertPtr ca = NewCertificate(ca_key.get(), "localhost-ca@" + now);
   const CertPtr leaf = NewCertificate(key.get(), "localhost@" + now);

@@ -50,8 +50,11 @@ Response Forbidden(const User& user, const std::string& method, const std::strin
 }
 
 // nullopt when it is longer than allowed.
-std::optional<std::string> ReadBody(std::istream& in) {
+std::optional<std::string> ReadBody(Poco::Net::HTTPServerRequestImpl& wire) {
   std::string body;
+  // Poco would read a POST without length until the client hangs up; by HTTP it has no body.
+  if (!wire.hasContentLength() && !wire.getChunkedTransferEncoding()) return body;
+  std::istream& in = wire.stream();
   std::string block(4096, '\0');
   while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
     body.append(block.data(), static_cast<size_t>(in.gcount()));
@@ -146,7 +149,7 @@ Response Server::Impl::Serve(Poco::Net::HTTPServerRequestImpl& wire) {
   if (!decision->allowed)
     return Forbidden(request.user, request.method, request.path, decision->reason);
 
-  std::optional<std::string> body = ReadBody(wire.stream());
+  std::optional<std::string> body = ReadBody(wire);
   if (!body) return TextError(413, "request body is larger than 1 MiB");
   request.body = *std::move(body);
   return Dispatch(request);
@@ -172,11 +175,15 @@ void Server::Impl::Answer(const Response& response, Poco::Net::HTTPServerRequest
 }
 
 void Server::Impl::Maintain() {
+  const clock::BusyScope busy(*options.clock);
   std::unique_lock lock(mutex);
-  while (!options.clock->WaitFor(lock, changed, kRefreshPeriod, [&] { return stopping; })) {
+  for (int round = 1;
+       !options.clock->WaitFor(lock, changed, kRefreshPeriod, [&] { return stopping; }); ++round) {
     lock.unlock();
     certificates->Reload();
-    authenticator.Refresh();
+    // The ConfigMap half as often: it costs the API server a request.
+    authenticator.Refresh(round % 2 == 0 ? Authenticator::Source::kAll
+                                         : Authenticator::Source::kFiles);
     lock.lock();
   }
 }
@@ -259,7 +266,7 @@ void Server::Remove(const std::string& path) { impl_->routes.Remove(path); }
 
 void Server::Refresh() {
   impl_->certificates->Reload();
-  impl_->authenticator.Refresh();
+  impl_->authenticator.Refresh(Authenticator::Source::kAll);
 }
 
 void Server::Stop() {

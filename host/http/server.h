@@ -72,7 +72,8 @@ class Server {
   // After it returns no new request reaches the handler; one that runs already may still be
   // running.
   void Remove(const std::string& path);
-  // Re-reads certificates, CA files and the authentication ConfigMap; happens by itself every 30 s.
+  // Re-reads certificates, CA files and the authentication ConfigMap; happens by itself (files
+  // every 30 s, the ConfigMap every 60 s).
   void Refresh();
   // Closes the listener and all connections and waits for handlers. Idempotent.
   void Stop();

@@ -79,8 +79,17 @@ class ServerTest : public testing::Test {
     return dir_ + "/" + name;
   }
 
-  // Options of a host started with `args`, with delegation to reviews_.
-  ServerOptions Options(const std::vector<std::string>& args) {
+  // Options of a host started with `args`, with delegation to reviews_ and a ready serving pair
+  // (making one is slow).
+  ServerOptions Options(std::vector<std::string> args) {
+    const test::TestCa ca("serving-ca");
+    const test::CertAndKey pair = ca.Server("localhost");
+    args.push_back("--tls-cert-file=" + Write("serving.crt", pair.cert));
+    args.push_back("--tls-private-key-file=" + Write("serving.key", pair.key));
+    return PlainOptions(args);
+  }
+  // The same with exactly `args`.
+  ServerOptions PlainOptions(const std::vector<std::string>& args) {
     parsed_ = std::make_shared<config::ParseResult>(config::ParseOptions(args, {}));
     EXPECT_EQ(parsed_->failure, "");
     const config::Options& o = parsed_->options;

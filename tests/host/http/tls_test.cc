@@ -15,6 +15,7 @@ using testing::StartsWith;
 
 class Tls : public ServerTest {
  protected:
+  void StartPlain(const std::vector<std::string>& args = {}) { StartWith(PlainOptions(args)); }
   test::Reply Hello(const std::string& server_name = "") {
     return test::Send(server_->port(), {.target = "/healthz", .server_name = server_name});
   }
@@ -26,7 +27,7 @@ class Tls : public ServerTest {
 
 // HOST-45 but for the process's exit code.
 TEST_F(Tls, DefaultPairAndVersions) {
-  Start();
+  StartPlain();
   const test::Reply r = Hello();
   EXPECT_EQ(r.status, 200);
   EXPECT_EQ(r.protocol, "TLSv1.3");
@@ -55,7 +56,7 @@ TEST_F(Tls, CipherSuitesAndCurves) {
   EXPECT_FALSE(Upto(TLS1_2_VERSION).connected) << "no suite of 1.2 is listed";
   EXPECT_TRUE(Upto(TLS1_3_VERSION).connected);
   server_.reset();
-  Start({"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_RSA_WITH_RC4_128_SHA",
+  Start({"--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_RSA_WITH_RC4_128_SHA",
          "--tls-curve-preferences=23,4588"});
   EXPECT_TRUE(Upto(TLS1_2_VERSION).connected);
   ServerOptions options = Options({});
@@ -71,7 +72,7 @@ TEST_F(Tls, FilesAreReloadedAndABadPairKeepsTheOld) {
   const test::CertAndKey second = ca.Server("second.example");
   const std::string cert = Write("tls.crt", first.cert);
   const std::string key = Write("tls.key", first.key);
-  Start({"--tls-cert-file=" + cert, "--tls-private-key-file=" + key});
+  StartPlain({"--tls-cert-file=" + cert, "--tls-private-key-file=" + key});
   EXPECT_THAT(Hello().chain_names, ElementsAre("first.example"));
   Write("tls.crt", second.cert);  // the key still belongs to the first
   clock_.Advance(std::chrono::seconds(60));
@@ -95,7 +96,7 @@ TEST_F(Tls, BadFilesStopTheStart) {
               {cert, empty, "failed to find any usable PEM data in key input"}};
   for (const auto& row : rows) {
     const auto refused = Server::Start(
-        Options({"--tls-cert-file=" + row.cert, "--tls-private-key-file=" + row.key}));
+        PlainOptions({"--tls-cert-file=" + row.cert, "--tls-private-key-file=" + row.key}));
     ASSERT_FALSE(refused.ok());
     EXPECT_THAT(refused.error().message, HasSubstr(row.want));
   }
@@ -103,7 +104,7 @@ TEST_F(Tls, BadFilesStopTheStart) {
 
 TEST_F(Tls, CertDirKeepsTheGeneratedPair) {
   const std::string certs = dir_ + "/new/certs";
-  Start({"--cert-dir=" + certs});
+  StartPlain({"--cert-dir=" + certs});
   const std::vector<std::string> names = Hello().chain_names;
   EXPECT_EQ(names.size(), 2u);
   struct stat info {};
@@ -112,7 +113,7 @@ TEST_F(Tls, CertDirKeepsTheGeneratedPair) {
   ASSERT_EQ(stat((certs + "/kube-controller-manager.crt").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0644u);
   server_.reset();
-  Start({"--cert-dir=" + certs});
+  StartPlain({"--cert-dir=" + certs});
   EXPECT_EQ(Hello().chain_names, names);
 }
 
@@ -123,7 +124,7 @@ TEST_F(Tls, SniChoosesGivenPatternsThenNamesThenTheDefault) {
   const std::string pair1 = Write("1.crt", named.cert) + "," + Write("1.key", named.key);
   const std::string pair2 =
       Write("2.crt", wild.cert) + "," + Write("2.key", wild.key) + ":*.wild.example,exact.example";
-  Start({"--tls-sni-cert-key=" + pair1, "--tls-sni-cert-key=" + pair2});
+  StartPlain({"--tls-sni-cert-key=" + pair1, "--tls-sni-cert-key=" + pair2});
   EXPECT_THAT(Hello("named.example").chain_names, ElementsAre("named.example"));
   EXPECT_THAT(Hello("NAMED.example").chain_names, ElementsAre("named.example"));
   EXPECT_THAT(Hello("a.wild.example").chain_names, ElementsAre("cert-of-wild"));
@@ -146,7 +147,7 @@ TEST_F(Tls, TakenPortIsNamed) {
 }
 
 TEST_F(Tls, SpecificAddressIsInTheCertificate) {
-  Start({"--bind-address=127.0.0.1"});
+  StartPlain({"--bind-address=127.0.0.1"});
   EXPECT_EQ(Hello().alternative_names, "DNS:localhost, IP Address:127.0.0.1");
   server_.reset();
   ServerOptions options = Options({"--bind-address=203.0.113.7"});

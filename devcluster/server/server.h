@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server: the embedded API server, as a library. Tests run it in process with a virtual clock; kcm-devcluster serves it.
+// Server: the embedded API server, as a library. Tests run it in process with a virtual clock;
+// kcm-devcluster serves it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,12 +14,13 @@ namespace kcm::devcluster {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  uint16_t port = 0;              // 0: any free port, see Server::port()
-  bool tls = true;                // false: plain http (every request is user admin in system:masters, as a test convenience)
-  std::string data_dir;           // empty: memory only
+  uint16_t port = 0;  // 0: any free port, see Server::port()
+  bool tls = true;    // false: plain http (every request is user admin in system:masters, as a test
+                      // convenience)
+  std::string data_dir;  // empty: memory only
   std::string server_version = "v1.36.2";
   host::clock::Clock* clock = nullptr;  // nullptr: the real clock. Must outlive the server.
-  bool watch_list = true;         // false: behave as a 1.28 server (422 for sendInitialEvents)
+  bool watch_list = true;  // false: behave as a 1.28 server (422 for sendInitialEvents)
 };
 
 // Thread-safe. Start/Stop from one thread. Stop closes every connection and joins every thread.
@@ -30,29 +32,44 @@ class Server {
   void Stop();
   uint16_t port() const;
   std::string url() const;
-  // kubeconfig text with CA, client certificate and key of `user` in `groups` embedded. `admin` in `system:masters` by default.
-  std::string Kubeconfig(const std::string& user = "admin", const std::string& group = "system:masters") const;
+  // kubeconfig text with CA, client certificate and key of `user` in `groups` embedded. `admin` in
+  // `system:masters` by default.
+  std::string Kubeconfig(const std::string& user = "admin",
+                         const std::string& group = "system:masters") const;
   std::string CaPem() const;
-  // Highest resourceVersion of the store, and of one resource ("group/version/resource", core group: "v1/pods"):
-  // the harness compares caches with it.
+  // Highest resourceVersion of the store, and of one resource ("group/version/resource", core
+  // group: "v1/pods"): the harness compares caches with it.
   uint64_t ResourceVersion() const;
   uint64_t ResourceVersion(const std::string& resource) const;
   // Requests being handled now (watches not counted).
   int RequestsInFlight() const;
-  // Every request, for tests: method, path with query, user, user agent, code. Kept when enabled (off by default).
-  struct AuditEntry { std::string method, uri, user, user_agent, body; int code = 0; };
+  // Every request, for tests: method, path with query, user, user agent, code. Kept when enabled
+  // (off by default).
+  struct AuditEntry {
+    std::string method, uri, user, user_agent, body;
+    int code = 0;
+  };
   void EnableAudit(bool on);
   std::vector<AuditEntry> TakeAudit();
-  // Faults for tests: the next matching requests are answered by the fault instead (docs in server/faults.h).
+  // Faults for tests: the next matching requests are answered by the fault instead (docs in
+  // server/faults.h).
   struct Fault {
-    std::string method;        // "" any
-    std::string path_regex;    // of path and query
-    int times = 1;             // -1: until ClearFaults
-    enum class Kind { kStatus, kDropBefore, kDropAfter, kHang, kSlow, kWatchClose, kWatchGone } kind = Kind::kStatus;
-    int status = 500;          // kStatus
+    std::string method;      // "" any
+    std::string path_regex;  // of path and query
+    int times = 1;           // -1: until ClearFaults
+    enum class Kind {
+      kStatus,
+      kDropBefore,
+      kDropAfter,
+      kHang,
+      kSlow,
+      kWatchClose,
+      kWatchGone
+    } kind = Kind::kStatus;
+    int status = 500;  // kStatus
     std::string reason, message;
     int retry_after_seconds = -1;
-    int64_t delay_ms = 0;      // kSlow, kHang (real time)
+    int64_t delay_ms = 0;  // kSlow, kHang (real time)
   };
   void AddFault(const Fault& fault);
   void ClearFaults();

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Server-side apply (spec/apiserver F5).
+#pragma once
+#include "devcluster/server/write.h"
+
+namespace kcm::devcluster {
+
+Answer HandleApply(const State& state, Request& request);
+
+// The function of a JSON, merge or strategic patch request, for handlers of subresources with a
+// foreign kind.
+std::function<Json(const Json&)> PatchFunction(const State& state, const Request& request,
+                                               const Resource& resource);
+
+}  // namespace kcm::devcluster

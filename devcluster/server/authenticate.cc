@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Authentication and authorization (authenticate.h).
+#include "devcluster/server/authenticate.h"
+
+#include <strings.h>
+
+#include <algorithm>
+
+#include "devcluster/server/convert.h"
+#include "devcluster/server/tokens.h"
+
+namespace kcm::devcluster {
+namespace {
+
+constexpr const char* kMasters = "system:masters";
+
+bool IsMaster(const UserInfo& user) {
+  return std::find(user.groups.begin(), user.groups.end(), kMasters) != user.groups.end();
+}
+
+std::string_view BearerToken(const HttpRequest& http) {
+  const std::string_view value = http.Header("Authorization");
+  constexpr std::string_view kScheme = "bearer ";
+  if (value.size() < kScheme.size() ||
+      strncasecmp(value.data(), kScheme.data(), kScheme.size()) != 0)
+    return {};
+  return value.substr(kScheme.size());
+}
+
+UserInfo Impersonated(const State& state, const HttpRequest& http, const UserInfo& real) {
+  const std::string_view name = http.Header("Impersonate-User");
+  if (name.empty()) return real;
+  std::string reason;
+  const Gvr users{"", "v1", "users"};
+  if (!Allowed(state, real, "impersonate", users, "", "", name, &reason)) {
+    Fail(Forbidden(
+        users, name,
+        "User " + GoQuote(real.name) +
+            " cannot impersonate resource \"users\" in API group \"\" at the cluster scope"));
+  }
+  UserInfo user;
+  user.name = std::string(name);
+  user.uid = std::string(http.Header("Impersonate-Uid"));
+  constexpr std::string_view kExtra = "impersonate-extra-";
+  for (const auto& [key, value] : http.headers) {
+    if (strcasecmp(key.c_str(), "Impersonate-Group") == 0) user.groups.push_back(value);
+    if (key.size() > kExtra.size() && strncasecmp(key.c_str(), kExtra.data(), kExtra.size()) == 0) {
+      std::string extra = UrlDecode(key.substr(kExtra.size()), false);
+      for (char& c : extra) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+      user.extra[extra].push_back(value);
+    }
+  }
+  for (const std::string& g : user.groups) {
+    if (!Allowed(state, real, "impersonate", Gvr{"", "v1", "groups"}, "", "", g, &reason)) {
+      Fail(Forbidden(
+          Gvr{"", "v1", "groups"}, g,
+          "User " + GoQuote(real.name) +
+              " cannot impersonate resource \"groups\" in API group \"\" at the cluster scope"));
+    }
+  }
+  constexpr std::string_view kAccount = "system:serviceaccount:";
+  if (user.groups.empty() && name.substr(0, kAccount.size()) == kAccount) {
+    const std::string_view rest = name.substr(kAccount.size());
+    user.groups = {"system:serviceaccounts",
+                   "system:serviceaccounts:" + std::string(rest.substr(0, rest.find(':')))};
+  }
+  if (name != "system:anonymous") user.groups.emplace_back("system:authenticated");
+  return user;
+}
+
+}  // namespace
+
+std::optional<UserInfo> UserOfToken(const State& state, std::string_view token, Json* audiences) {
+  const std::optional<Json> claims = state.tokens->Verify(token);
+  if (!claims) return std::nullopt;
+  const int64_t now =
+      std::chrono::floor<std::chrono::seconds>(state.clock->Now()).time_since_epoch().count();
+  std::optional<UserInfo> user = UserOfClaims(*claims, now);
+  if (!user) return std::nullopt;
+  // The account must still be the one that the token was made for.
+  const std::string ns = TextAt(*claims, {"kubernetes.io", "namespace"});
+  const std::optional<Json> account =
+      state.reader->Get(Gvr{"", "v1", "serviceaccounts"}, ns,
+                        TextAt(*claims, {"kubernetes.io", "serviceaccount", "name"}));
+  if (!account || TextAt(*account, {"metadata", "uid"}) != user->uid) return std::nullopt;
+  if (audiences != nullptr) *audiences = claims->value("aud", Json::array());
+  return user;
+}
+
+UserInfo Authenticate(const State& state, const HttpRequest& http, const PeerCertificate& peer,
+                      bool plain) {
+  UserInfo user;
+  const std::string_view token = BearerToken(http);
+  if (!peer.common_name.empty()) {
+    user.name = peer.common_name;
+    user.groups = peer.organizations;
+    user.groups.emplace_back("system:authenticated");
+  } else if (std::optional<UserInfo> account =
+                 token.empty() ? std::nullopt : UserOfToken(state, token, nullptr)) {
+    user = std::move(*account);
+  } else if (plain) {
+    user.name = "admin";
+    user.groups = {kMasters, "system:authenticated"};
+  } else if (!token.empty() || !http.Header("Authorization").empty()) {
+    Fail(Unauthorized());
+  } else {
+    user.name = "system:anonymous";
+    user.groups = {"system:unauthenticated"};
+  }
+  return Impersonated(state, http, user);
+}
+
+bool Allowed(const State& state, const UserInfo& user, std::string_view verb, const Gvr& gvr,
+             std::string_view subresource, std::string_view ns, std::string_view name,
+             std::string* reason) {
+  if (IsMaster(user)) return true;
+  return state.kinds->Authorize(user, verb, gvr, subresource, ns, name, *state.reader, reason);
+}
+
+bool AllowedPath(const State& state, const UserInfo& user, std::string_view verb,
+                 std::string_view path, std::string* reason) {
+  if (IsMaster(user)) return true;
+  return state.kinds->AuthorizeNonResource(user, verb, path, *state.reader, reason);
+}
+
+void Authorize(const State& state, const Request& request, const std::string& verb) {
+  const Target& t = request.target;
+  std::string reason;
+  if (t.kind != Target::Kind::kResource) {
+    const std::string path(request.http->path());
+    if (AllowedPath(state, request.user, verb, path, &reason)) return;
+    ApiError e = Forbidden(Gvr{}, "", "");
+    e.message = "forbidden: User " + GoQuote(request.user.name) + " cannot " + verb + " path " +
+                GoQuote(path);
+    e.details = Json::object();
+    Fail(std::move(e));
+  }
+  const Gvr gvr{t.group, t.version, t.resource};
+  if (Allowed(state, request.user, verb, gvr, t.subresource, t.ns, t.name, &reason)) return;
+  const std::string resource =
+      t.subresource.empty() ? t.resource : t.resource + "/" + t.subresource;
+  std::string why = "User " + GoQuote(request.user.name) + " cannot " + verb + " resource " +
+                    GoQuote(resource) + " in API group " + GoQuote(t.group);
+  why += t.ns.empty() ? " at the cluster scope" : " in the namespace " + GoQuote(t.ns);
+  Fail(Forbidden(gvr, t.name, why));
+}
+
+}  // namespace kcm::devcluster

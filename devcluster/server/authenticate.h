@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who asks, and may they (spec/apiserver J).
+#pragma once
+#include <string>
+
+#include "devcluster/server/core.h"
+
+namespace kcm::devcluster {
+
+// The user of a request. Throws 401 for a wrong token, 403 for a forbidden impersonation. `plain`:
+// no TLS, everyone is admin.
+UserInfo Authenticate(const State& state, const HttpRequest& http, const PeerCertificate& peer,
+                      bool plain);
+// The user of a token; nullopt when it is not valid now.
+std::optional<UserInfo> UserOfToken(const State& state, std::string_view token, Json* audiences);
+// Whether `user` may do it. Members of system:masters may do everything.
+bool Allowed(const State& state, const UserInfo& user, std::string_view verb, const Gvr& gvr,
+             std::string_view subresource, std::string_view ns, std::string_view name,
+             std::string* reason);
+bool AllowedPath(const State& state, const UserInfo& user, std::string_view verb,
+                 std::string_view path, std::string* reason);
+// Throws 403 for the request's user. `verb` as RBAC names it.
+void Authorize(const State& state, const Request& request, const std::string& verb);
+
+}  // namespace kcm::devcluster

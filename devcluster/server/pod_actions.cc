@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding, eviction and what would need a kubelet (spec/apiserver H3, H4, H8).
+#include <algorithm>
+
+#include "devcluster/server/convert.h"
+#include "devcluster/server/delete.h"
+#include "devcluster/server/selector.h"
+#include "devcluster/server/subresources.h"
+#include "devcluster/server/write.h"
+
+namespace kcm::devcluster {
+
+using host::wire::ObjectPtr;
+
+namespace {
+
+const Gvr kPods{"", "v1", "pods"};
+const Gvr kBudgets{"policy", "v1", "poddisruptionbudgets"};
+constexpr const char* kViolates =
+    "Cannot evict pod as it would violate the pod's disruption budget.";
+
+void MergeMap(Json* metadata, const char* member, const Json& from) {
+  const Json* given = Find(from, {"metadata", member});
+  if (given == nullptr || !given->is_object()) return;
+  for (const auto& [key, value] : given->items()) (*metadata)[member][key] = value;
+}
+
+void SetScheduled(Json* pod, const std::string& now) {
+  Json& conditions = (*pod)["status"]["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  for (Json& c : conditions) {
+    if (TextAt(c, {"type"}) != "PodScheduled") continue;
+    c = {{"type", "PodScheduled"},
+         {"status", "True"},
+         {"lastProbeTime", nullptr},
+         {"lastTransitionTime", now}};
+    return;
+  }
+  conditions.push_back({{"type", "PodScheduled"},
+                        {"status", "True"},
+                        {"lastProbeTime", nullptr},
+                        {"lastTransitionTime", now}});
+}
+
+int64_t Number(const Json& object, std::initializer_list<const char*> path) {
+  const Json* j = Find(object, path);
+  return j != nullptr && j->is_number_integer() ? j->get<int64_t>() : 0;
+}
+
+bool SelectsPod(const Json& budget, const Json& pod) {
+  const Json* selector = Find(budget, {"spec", "selector"});
+  if (selector == nullptr || !selector->is_object()) return false;
+  const Json none = Json::object();
+  const Json* labels = Find(pod, {"metadata", "labels"});
+  if (labels == nullptr) labels = &none;
+  for (const auto& [key, value] : selector->value("matchLabels", Json::object()).items()) {
+    if (TextAt(*labels, {key.c_str()}) != value || !labels->contains(key)) return false;
+  }
+  for (const Json& e : selector->value("matchExpressions", Json::array())) {
+    const std::string key = TextAt(e, {"key"}), op = TextAt(e, {"operator"});
+    const Json values = e.value("values", Json::array());
+    const auto it = labels->find(key);
+    const bool present = it != labels->end();
+    const bool listed = present && std::find(values.begin(), values.end(), *it) != values.end();
+    const bool ok = op == "In"       ? listed
+                    : op == "NotIn"  ? !listed
+                    : op == "Exists" ? present
+                                     : !present;
+    if (!ok) return false;
+  }
+  return true;
+}
+
+bool PodReady(const Json& pod) {
+  const Json* conditions = Find(pod, {"status", "conditions"});
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  return std::any_of(conditions->begin(), conditions->end(), [](const Json& c) {
+    return TextAt(c, {"type"}) == "Ready" && TextAt(c, {"status"}) == "True";
+  });
+}
+
+bool BypassesBudgets(const Json& pod) {
+  const std::string phase = TextAt(pod, {"status", "phase"});
+  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
+         !TextAt(pod, {"metadata", "deletionTimestamp"}).empty();
+}
+
+[[noreturn]] void TooMany(const std::string& why, int retry_after) {
+  Fail(TooManyRequests(kViolates, {"DisruptionBudget", "", why}, retry_after));
+}
+
+// Takes one disruption from the budget. Throws 429.
+void SpendBudget(const State& state, const std::string& ns, const Json& budget, const Json& pod,
+                 const std::string& now, bool dry_run) {
+  const ResourcePtr budgets = state.resources->Find(kBudgets);
+  const std::string name = TextAt(budget, {"metadata", "name"}),
+                    pod_name = TextAt(pod, {"metadata", "name"});
+  const bool ready = PodReady(pod);
+  EditStored(state, *budgets, Store::Key(ns, name), dry_run, [&](Json& b) {
+    const int64_t current = Number(b, {"status", "currentHealthy"}),
+                  desired = Number(b, {"status", "desiredHealthy"});
+    const bool always = TextAt(b, {"spec", "unhealthyPodEvictionPolicy"}) == "AlwaysAllow";
+    if (!ready && (always || (current >= desired && desired > 0))) return false;
+    if (Number(b, {"status", "observedGeneration"}) < Number(b, {"metadata", "generation"})) {
+      TooMany("The disruption budget " + name + " is still being processed by the server.", 10);
+    }
+    const int64_t allowed = Number(b, {"status", "disruptionsAllowed"});
+    if (allowed <= 0) {
+      TooMany("The disruption budget " + name + " needs " + std::to_string(desired) +
+                  " healthy pods and has " + std::to_string(current) + " currently",
+              -1);
+    }
+    b["status"]["disruptionsAllowed"] = allowed - 1;
+    b["status"]["disruptedPods"][pod_name] = now;
+    return true;
+  });
+}
+
+}  // namespace
+
+Answer HandleBinding(const State& state, Request& request) {
+  const WriteOptions options = ReadWriteOptions(request, "CreateOptions");
+  const Json body = ReadBody(request, "Binding", nullptr);
+  const std::string given = TextAt(body, {"metadata", "name"});
+  const std::string name = request.info.name.empty() ? given : request.info.name;
+  if (!given.empty() && given != name) {
+    Fail(BadRequest("the name of the object (" + given + ") does not match the name on the URL (" +
+                    name + ")"));
+  }
+  const std::string node = TextAt(body, {"target", "name"});
+  if (node.empty()) Fail(Invalid("", "Binding", name, {Required("target.name", "")}));
+  const ResourcePtr pods = state.resources->Find(kPods);
+  EditStored(state, *pods, Store::Key(request.info.ns, name), options.dry_run, [&](Json& pod) {
+    const Gvr bindings{"", "v1", "pods/binding"};
+    if (!TextAt(pod, {"metadata", "deletionTimestamp"}).empty()) {
+      Fail(Conflict(bindings, name,
+                    "pod " + name + " is being deleted, cannot be assigned to a host"));
+    }
+    const std::string bound = TextAt(pod, {"spec", "nodeName"});
+    if (!bound.empty())
+      Fail(Conflict(bindings, name,
+                    "pod " + name + " is already assigned to node " + GoQuote(bound)));
+    const Json* gates = Find(pod, {"spec", "schedulingGates"});
+    if (gates != nullptr && gates->is_array() && !gates->empty()) {
+      Fail(Conflict(bindings, name, "pod " + name + " has non-empty .spec.schedulingGates"));
+    }
+    pod["spec"]["nodeName"] = node;
+    MergeMap(&pod["metadata"], "annotations", body);
+    MergeMap(&pod["metadata"], "labels", body);
+    SetScheduled(&pod, request.info.now);
+    return true;
+  });
+  return SuccessAnswer(201, nullptr, 201);
+}
+
+Answer HandleEviction(const State& state, Request& request) {
+  const WriteOptions options = ReadWriteOptions(request, "CreateOptions");
+  const Json body = ReadBody(request, "Eviction", nullptr);
+  const std::string name = request.info.name, given = TextAt(body, {"metadata", "name"});
+  if (given != name) Fail(BadRequest("name in URL does not match name in Eviction object"));
+  const Json* delete_options = Find(body, {"deleteOptions"});
+  DeleteOptions o = ParseDeleteOptions(
+      delete_options != nullptr && delete_options->is_object() ? *delete_options : Json::object());
+  o.dry_run = o.dry_run || options.dry_run;
+  const Resource& pods = *request.resource;
+  const ObjectPtr stored = state.store->Get(*pods.table, Store::Key(request.info.ns, name));
+  if (!stored) Fail(NotFound(pods.gvr(), name));
+  const Json pod = Editable(*stored, pods.stored_type);
+  if (!BypassesBudgets(pod)) {
+    std::vector<Json> matching;
+    for (Json& b : state.reader->List(kBudgets, request.info.ns)) {
+      if (SelectsPod(b, pod)) matching.push_back(std::move(b));
+    }
+    if (matching.size() > 1) {
+      Fail(
+          Untyped("This pod has more than one PodDisruptionBudget, which the eviction subresource "
+                  "does not support."));
+    }
+    if (!matching.empty())
+      SpendBudget(state, request.info.ns, matching[0], pod, request.info.now, o.dry_run);
+  }
+  DeleteObject(state, request, pods, request.info.ns, name, o);
+  return SuccessAnswer(201, nullptr, 201);
+}
+
+Answer HandlePodStream(const State& state, Request& request) {
+  const Resource& r = *request.resource;
+  const std::string name = request.info.name;
+  const ObjectPtr stored = state.store->Get(*r.table, Store::Key(request.info.ns, name));
+  if (!stored) Fail(NotFound(r.gvr(), name));
+  if (r.gvr().resource != "pods") {
+    ApiError e = Untyped("no network path to " + r.gvr().resource + " " + name);
+    e.code = 503;
+    e.reason = "ServiceUnavailable";
+    Fail(std::move(e));
+  }
+  const Json pod = Editable(*stored, r.stored_type);
+  std::vector<std::string> containers;
+  for (const Json& c : pod["spec"].value("containers", Json::array()))
+    containers.push_back(TextAt(c, {"name"}));
+  const std::string wanted = request.query.Get("container"),
+                    node = TextAt(pod, {"spec", "nodeName"});
+  if (request.info.subresource == "log") {
+    if (wanted.empty() && containers.size() > 1) {
+      std::string list;
+      for (const std::string& c : containers) list += (list.empty() ? "" : " ") + c;
+      Fail(BadRequest("a container name must be specified for pod " + name + ", choose one of: [" +
+                      list + "]"));
+    }
+    if (!wanted.empty() &&
+        std::find(containers.begin(), containers.end(), wanted) == containers.end()) {
+      Fail(BadRequest("container " + wanted + " is not valid for pod " + name));
+    }
+    if (node.empty()) {
+      Answer a;
+      a.code = 204;
+      a.content_type.clear();
+      return a;
+    }
+  } else if (node.empty()) {
+    Fail(BadRequest("pod " + name + " does not have a host assigned"));
+  }
+  const Gvr nodes{"", "v1", "nodes"};
+  if (!state.reader->Get(nodes, "", node)) Fail(NotFound(nodes, node));
+  ApiError e = Untyped("Get \"https://" + node + ":10250/\": this server has no path to kubelets");
+  Fail(std::move(e));
+}
+
+}  // namespace kcm::devcluster

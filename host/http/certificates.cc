@@ -131,50 +131,56 @@ Result<CertificateStore::Entry> CertificateStore::LoadFiles(const std::string& c
   return entry;
 }
 
+// A pair in `dir` that is made when it is not there yet.
+Status CertificateStore::GenerateInto(const std::string& dir, const std::string& cert_file,
+                                      const std::string& key_file,
+                                      const std::string& bind_address) const {
+  const Result<PemPair> generated = GeneratePair(bind_address);
+  if (!generated.ok()) return generated.error();
+  std::error_code made;
+  std::filesystem::create_directories(dir, made);  // a failure shows when the file is written
+  if (Status wrote = WriteFile(cert_file, generated->cert, 0644); !wrote.ok()) return wrote;
+  if (Status wrote = WriteFile(key_file, generated->key, 0600); !wrote.ok()) return wrote;
+  log_.Info(0, "Generated self-signed cert", {{"certFile", cert_file}, {"keyFile", key_file}});
+  return Ok();
+}
+
+// Files of the flags, else the pair in --cert-dir, else one in memory.
+Result<CertificateStore::Entry> CertificateStore::DefaultEntry(
+    const config::ServingOptions& options) const {
+  if (!options.cert_file.empty()) return LoadFiles(options.cert_file, options.key_file);
+  if (!options.cert_dir.empty()) {
+    const std::string cert_file = options.cert_dir + "/kube-controller-manager.crt";
+    const std::string key_file = options.cert_dir + "/kube-controller-manager.key";
+    if (access(cert_file.c_str(), R_OK) != 0 || access(key_file.c_str(), R_OK) != 0) {
+      const Status made = GenerateInto(options.cert_dir, cert_file, key_file, options.bind_address);
+      if (!made.ok()) return made.error();
+    }
+    return LoadFiles(cert_file, key_file);
+  }
+  const Result<PemPair> generated = GeneratePair(options.bind_address);
+  if (!generated.ok()) return generated.error();
+  Result<std::shared_ptr<const ServingPair>> pair =
+      ParsePair(generated->cert, generated->key, "generated pair");
+  if (!pair.ok()) return pair.error();
+  log_.Info(0, "Generated self-signed cert in-memory");
+  Entry entry;
+  entry.pair = *std::move(pair);
+  return entry;
+}
+
 Result<std::unique_ptr<CertificateStore>> CertificateStore::Open(
     const config::ServingOptions& options, log::Logger log) {
   std::unique_ptr<CertificateStore> store(new CertificateStore(std::move(log)));
-  std::string cert_file = options.cert_file;
-  std::string key_file = options.key_file;
-  if (cert_file.empty() && !options.cert_dir.empty()) {
-    cert_file = options.cert_dir + "/kube-controller-manager.crt";
-    key_file = options.cert_dir + "/kube-controller-manager.key";
-    if (access(cert_file.c_str(), R_OK) != 0 || access(key_file.c_str(), R_OK) != 0) {
-      Result<PemPair> generated = GeneratePair(options.bind_address);
-      if (!generated.ok()) return generated.error();
-      std::error_code made;
-      std::filesystem::create_directories(options.cert_dir, made);
-      if (Status wrote = WriteFile(cert_file, generated->cert, 0644); !wrote.ok())
-        return wrote.error();
-      if (Status wrote = WriteFile(key_file, generated->key, 0600); !wrote.ok())
-        return wrote.error();
-      store->log_.Info(0, "Generated self-signed cert",
-                       {{"certFile", cert_file}, {"keyFile", key_file}});
-    }
-  }
-  if (!cert_file.empty()) {
-    Result<Entry> entry = LoadFiles(cert_file, key_file);
-    if (!entry.ok()) return entry.error();
-    store->entries_.push_back(*std::move(entry));
-  } else {
-    const Result<PemPair> generated = GeneratePair(options.bind_address);
-    if (!generated.ok()) return generated.error();
-    Result<std::shared_ptr<const ServingPair>> pair =
-        ParsePair(generated->cert, generated->key, "generated pair");
-    if (!pair.ok()) return pair.error();
-    Entry entry;
-    entry.pair = *std::move(pair);
-    store->entries_.push_back(std::move(entry));
-    store->log_.Info(0, "Generated self-signed cert in-memory");
-  }
+  Result<Entry> first = store->DefaultEntry(options);
+  if (!first.ok()) return first.error();
+  store->entries_.push_back(*std::move(first));
   for (const config::SniCertificate& sni : options.sni) {
     Result<Entry> entry = LoadFiles(sni.cert_file, sni.key_file);
     if (!entry.ok()) return entry.error();
     entry->patterns_given = !sni.patterns.empty();
-    if (entry->patterns_given) {
-      entry->patterns.clear();
-      for (const std::string& pattern : sni.patterns) entry->patterns.push_back(Lower(pattern));
-    }
+    if (entry->patterns_given) entry->patterns.clear();
+    for (const std::string& pattern : sni.patterns) entry->patterns.push_back(Lower(pattern));
     store->entries_.push_back(*std::move(entry));
   }
   return store;

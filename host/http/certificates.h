@@ -58,6 +58,9 @@ class CertificateStore {
     std::shared_ptr<const ServingPair> pair;
   };
   explicit CertificateStore(log::Logger log) : log_(std::move(log)) {}
+  Status GenerateInto(const std::string& dir, const std::string& cert_file,
+                      const std::string& key_file, const std::string& bind_address) const;
+  Result<Entry> DefaultEntry(const config::ServingOptions& options) const;
   static Result<Entry> LoadFiles(const std::string& cert_file, const std::string& key_file);
 
   const log::Logger log_;

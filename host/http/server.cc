@@ -77,6 +77,8 @@ struct Server::Impl {
   Response Dispatch(const Request& request);
   void Answer(const Response& response, Poco::Net::HTTPServerRequestImpl& wire,
               Poco::Net::HTTPServerResponse& out);
+  void Exchange(Poco::Net::HTTPServerRequestImpl& wire, Poco::Net::HTTPServerResponse& out);
+  Result<std::shared_ptr<TlsContext>> PrepareTls();
   void Maintain();
 
   ServerOptions options;
@@ -85,7 +87,6 @@ struct Server::Impl {
   Authorizer authorizer;
   Routes routes;
   std::unique_ptr<CertificateStore> certificates;
-  metric::Series handshake_errors;
   int port = 0;
   std::unique_ptr<Poco::ThreadPool> threads;
   std::unique_ptr<Poco::Net::HTTPServer> http;
@@ -190,28 +191,53 @@ void Server::Impl::Maintain() {
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
-  auto impl = std::make_unique<Impl>(std::move(options));
-  Impl* i = impl.get();
-  if (Status checked = config::CheckServing(i->options.serving, i->options.authorization);
-      !checked.ok()) {
-    return checked.error();
+// One request, from its header to its answer. What a handler throws becomes a 500.
+void Server::Impl::Exchange(Poco::Net::HTTPServerRequestImpl& wire,
+                            Poco::Net::HTTPServerResponse& out) {
+  if (TlsSocket* socket = TlsSocket::Of(wire.socket()); socket != nullptr) socket->HeaderRead();
+  Response answer;
+  try {
+    answer = Serve(wire);
+  } catch (const std::exception& e) {
+    options.log.Error(e.what(), "A request's handler failed");
+    answer =
+        TextError(500, "This request caused apiserver to panic. Look in the logs for details.");
   }
-  if (Status trust = i->authenticator.Start(); !trust.ok()) return trust.error();
-  auto certificates = CertificateStore::Open(i->options.serving, i->options.log);
-  if (!certificates.ok()) return certificates.error();
-  i->certificates = *std::move(certificates);
-  auto tls = TlsContext::Make(i->options.serving, i->certificates.get(),
-                              [i] { return i->authenticator.WantsClientCertificates(); });
+  std::string path;
+  std::vector<std::pair<std::string, std::string>> query;
+  if (options.log.Enabled(3) && ParseTarget(wire.getURI(), &path, &query)) {
+    options.log.Info(3, "HTTP",
+                     {{"verb", wire.getMethod()}, {"URI", path}, {"resp", answer.status}});
+  }
+  Answer(answer, wire, out);
+}
+
+Result<std::shared_ptr<TlsContext>> Server::Impl::PrepareTls() {
+  if (Status trust = authenticator.Start(); !trust.ok()) return trust.error();
+  auto opened = CertificateStore::Open(options.serving, options.log);
+  if (!opened.ok()) return opened.error();
+  certificates = *std::move(opened);
+  auto tls = TlsContext::Make(options.serving, certificates.get(),
+                              [this] { return authenticator.WantsClientCertificates(); });
   if (!tls.ok()) return tls.error();
   metric::Description errors;
   errors.name = "apiserver_tls_handshake_errors_total";
   errors.help = "Number of requests dropped with 'TLS handshake error from' error";
-  i->handshake_errors = i->options.metrics->Counter(errors).With({});
-  (*tls)->on_handshake_error = [i](const std::string& reason) {
-    i->handshake_errors.Add();
-    i->options.log.Info(5, "TLS handshake error", {{"err", reason}});
+  const metric::Series count = options.metrics->Counter(errors).With({});
+  (*tls)->on_handshake_error = [this, count](const std::string& reason) {
+    count.Add();
+    options.log.Info(5, "TLS handshake error", {{"err", reason}});
   };
+  return tls;
+}
+
+Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  Impl* i = impl.get();
+  const Status checked = config::CheckServing(i->options.serving, i->options.authorization);
+  if (!checked.ok()) return checked.error();
+  Result<std::shared_ptr<TlsContext>> tls = i->PrepareTls();
+  if (!tls.ok()) return tls.error();
   AddStandardRoutes(i->options, &i->health, &i->routes);
 
   const Result<Listener> listener = Listen(i->options.serving);
@@ -225,23 +251,7 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   i->threads = std::make_unique<Poco::ThreadPool>(1, kMaxConnections + 1, 60, kStackBytes);
   RequestHandler::Work work = [i](Poco::Net::HTTPServerRequest& request,
                                   Poco::Net::HTTPServerResponse& response) {
-    auto& wire = dynamic_cast<Poco::Net::HTTPServerRequestImpl&>(request);
-    if (TlsSocket* socket = TlsSocket::Of(wire.socket()); socket != nullptr) socket->HeaderRead();
-    Response answer;
-    try {
-      answer = i->Serve(wire);
-    } catch (const std::exception& e) {
-      i->options.log.Error(e.what(), "A request's handler failed");
-      answer =
-          TextError(500, "This request caused apiserver to panic. Look in the logs for details.");
-    }
-    std::string path;
-    std::vector<std::pair<std::string, std::string>> query;
-    if (i->options.log.Enabled(3) && ParseTarget(wire.getURI(), &path, &query)) {
-      i->options.log.Info(3, "HTTP",
-                          {{"verb", wire.getMethod()}, {"URI", path}, {"resp", answer.status}});
-    }
-    i->Answer(answer, wire, response);
+    i->Exchange(dynamic_cast<Poco::Net::HTTPServerRequestImpl&>(request), response);
   };
   i->http =
       std::make_unique<Poco::Net::HTTPServer>(new HandlerFactory(std::move(work)), *i->threads,

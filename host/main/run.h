@@ -8,6 +8,10 @@
 
 #include "host/clock/clock.h"
 
+namespace kcm::host::plugin {
+class Manager;
+}
+
 namespace kcm::host::main {
 
 struct RunOptions {
@@ -15,6 +19,10 @@ struct RunOptions {
   std::string program = "kube-controller-manager";  // basename for the user agent
   clock::Clock* clock = nullptr;            // nullptr: real
   std::function<void(const std::string& line)> out, err;  // nullptr: stdout, stderr
+  // Ends the process at once: a lost lease must not wait for anything (spec/host.md 4.5), nor a second signal. Null (tests): Run tears
+  // down in order and returns the code.
+  std::function<void(int code)> exit_now;
+  bool any_secure_port = false;             // tests: serve on a free port, whatever --secure-port says (0 still means none)
 };
 
 // A running host. Thread-safe.
@@ -32,6 +40,10 @@ class Host {
   bool ControllersStarted() const;
   // Loopback port of the HTTPS endpoint; 0 when there is none.
   int secure_port() const;
+  // What /metrics would answer. For tests.
+  std::string MetricsText() const;
+  // The plugins, for tests of swaps; null before Run has come so far. Lives until Run returns.
+  plugin::Manager* manager() const;
 
  private:
   struct Impl;

@@ -84,7 +84,7 @@ void Instance::TimerThread::Run() {
     firing = now.id;
     lock.unlock();
     {
-      const Entry entry(instance.shared().plugin_name, instance.image().declaration().build_id, instance.declaration().name,
+      const Entry entry(instance.shared().plugin_name, instance.image().build(), instance.declaration().name,
                         Role::kTimer);
       timer.fire(timer.data);
     }

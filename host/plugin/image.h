@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "host/plugin/declaration.h"
 #include "host/plugin/object_handle.h"
@@ -29,6 +30,7 @@ class Image {
   const std::string& file() const { return file_; }          // as the operator named it
   const std::string& private_path() const { return private_path_; }
   const std::string& digest() const { return digest_; }      // SHA-256 of the bytes, hex
+  std::string_view build() const { return std::string_view(digest_).substr(0, 16); }  // names the build in crash records
   HandleCount handles() const { return handles_; }           // object handles its code has out
 
   // Unmaps. False: the loader kept it (a thread-local, a unique symbol); it is then left alone and stays counted.

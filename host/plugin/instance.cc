@@ -64,7 +64,7 @@ Status Instance::Control(const char* what, Step step) {
   PluginError error;
   int32_t code = KCM_OK;
   {
-    const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kControl);
+    const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
     code = step(error.c());
   }
   if (code == KCM_OK) return Ok();
@@ -152,7 +152,7 @@ void Instance::Deliver(uint32_t watch, const WatchState& state, const cache::Not
   event.object = NewHandle(n.object, state.mask, handles());
   event.old_object = n.old_object ? NewHandle(n.old_object, state.mask, handles()) : nullptr;
   {
-    const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kEvent, n.object->Name());
+    const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kEvent, n.object->Name());
     declaration_->api->on_event(controller_, &event);
   }
   ObjectTable().release(event.object);
@@ -206,7 +206,7 @@ void Instance::Stop() {
   timers_->Finish();
   calls_->Finish();
   if (controller_ != nullptr) {
-    const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kControl);
+    const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
     declaration_->api->stop(controller_);
   }
   {
@@ -228,7 +228,7 @@ void Instance::CancelScopes() {
 
 void Instance::DestroyController() {
   if (controller_ == nullptr) return;
-  const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kControl);
+  const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
   declaration_->api->destroy(controller_);
   controller_ = nullptr;
 }
@@ -323,7 +323,7 @@ kcm_outcome Instance::Reconcile(uint32_t queue, const std::string& key, int fail
   PluginError text;
   int32_t code = KCM_OK;
   {
-    const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kWorker, key);
+    const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kWorker, key);
     code = declaration_->api->reconcile(controller_, &run, &outcome, text.c());
   }
   EndScope(&scope);
@@ -339,7 +339,7 @@ Status Instance::RunTask(uint32_t task) {
   PluginError text;
   int32_t code = KCM_OK;
   {
-    const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kTask);
+    const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kTask);
     code = declaration_->api->on_task(controller_, task, &scope, text.c());
   }
   EndScope(&scope);

@@ -121,7 +121,7 @@ Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& 
   const bool taken = calls_->Add([this, scope, ended, call = std::move(call), flags, done, data]() mutable {
     kcm_answer* answer = Send(scope, call, flags);
     {
-      const Entry entry(shared_->plugin_name, image_->declaration().build_id, declaration_->name, Role::kCompletion,
+      const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kCompletion,
                         scope != nullptr ? scope->key : std::string_view());
       done(data, answer);
     }

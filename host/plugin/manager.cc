@@ -138,8 +138,12 @@ void Manager::ActivateAll(Plugin& plugin) {
       const Status s = c->Activate(&cancel_);
       if (s.ok() || s.code() == Code::kCancelled) return;
       environment_.log.Error(s.error().message, "Error initializing a controller", {{"controller", c->name()}});
-      const std::lock_guard lock(mutex_);
-      if (fatal_.empty()) fatal_ = s.error().message;
+      {
+        const std::lock_guard lock(mutex_);
+        if (!fatal_.empty()) return;
+        fatal_ = s.error().message;
+      }
+      if (options_.on_fatal) options_.on_fatal(s.error().message);
     });
   }
 }

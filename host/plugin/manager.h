@@ -29,6 +29,8 @@ struct ManagerOptions {
   std::function<bool(const ControllerDeclaration&, std::string* why)> enabled;
   // Builds that crashed repeatedly, by digest: not loaded. Empty: none.
   std::function<bool(const std::string& digest)> quarantined;
+  // A controller could not be activated: the host is to end (spec/host.md 1.2). Called once, on an activation's thread.
+  std::function<void(const std::string& why)> on_fatal;
 };
 
 // Thread-safe. Swaps, loads and unloads happen one at a time.

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// kcm-host: the process around Host::Run: arguments, signals, `plugins inspect`.
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/main/run.h"
+#include "host/plugin/crash.h"
+#include "host/plugin/image.h"
+
+namespace {
+
+// kcm-host plugins inspect FILE: what a plugin declares, as JSON. 0, or 1 with the reason.
+int Inspect(const std::string& file) {
+  using kcm::host::plugin::Image;
+  const auto dir = kcm::host::plugin::MakePrivateDir();
+  if (!dir.ok()) {
+    std::fprintf(stderr, "Error: %s\n", dir.error().message.c_str());
+    return 1;
+  }
+  int code = 0;
+  {
+    const auto image = Image::Load(file, {*dir, ""});
+    if (image.ok()) {
+      std::fputs(kcm::host::plugin::Describe((*image)->declaration()).c_str(), stdout);
+    } else {
+      std::fprintf(stderr, "Error: %s\n", image.error().message.c_str());
+      code = 1;
+    }
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(*dir, ignored);
+  return code;
+}
+
+int Plugins(const std::vector<std::string>& args) {
+  if (args.size() == 3 && args[1] == "inspect") return Inspect(args[2]);
+  std::fprintf(stderr, "Usage: kcm-host plugins inspect FILE\nRunning plugins are managed with kcmctl plugins.\n");
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> args(argv + 1, argv + argc);
+  if (!args.empty() && args[0] == "plugins") return Plugins(args);
+
+  // Signals are taken by one thread with sigwait: no handler runs code of ours. SIGPIPE: a closed connection is an error code.
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGUSR1);  // ends the signal thread
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+
+  kcm::host::plugin::InstallCrashHandler();
+  kcm::host::main::RunOptions options;
+  options.args = std::move(args);
+  options.exit_now = [](int code) { ::_exit(code); };
+  kcm::host::main::Host host(std::move(options));
+  std::thread signals([&] {
+    int signal = 0;
+    while (::sigwait(&set, &signal) == 0 && signal != SIGUSR1) host.Signal();
+  });
+  const int code = host.Run();
+  ::pthread_kill(signals.native_handle(), SIGUSR1);
+  signals.join();
+  return code;
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The crash handler.
+#include "host/plugin/crash.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "host/plugin/entry.h"
+
+namespace kcm::host::plugin {
+namespace {
+
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+// The one piece of process-wide state of the host: a signal handler has no other way to its data. Written before threads start.
+char g_crash_dir[512];
+
+// Text of bounded length built without the heap.
+class Line {
+ public:
+  Line& operator<<(const char* text) {
+    while (*text != '\0' && length_ < sizeof(text_) - 1) text_[length_++] = *text++;
+    return *this;
+  }
+  Line& operator<<(long number) {
+    char digits[24];
+    size_t n = sizeof(digits);
+    digits[--n] = '\0';
+    do {
+      digits[--n] = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number > 0 && n > 0);
+    return *this << (digits + n);
+  }
+  void WriteTo(int fd) const {
+    if (::write(fd, text_, length_) < 0) return;
+  }
+  const char* c_str() {
+    text_[length_] = '\0';
+    return text_;
+  }
+
+ private:
+  char text_[1536];
+  size_t length_ = 0;
+};
+
+// File names must not hold what a build id may hold.
+void Sanitise(char (&to)[64], const char* from) {
+  size_t n = 0;
+  for (; from[n] != '\0' && n < sizeof(to) - 1; ++n) {
+    const char c = from[n];
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+    to[n] = fine ? c : '_';
+  }
+  to[n] = '\0';
+}
+
+void OnSignal(int signal) {
+  if (const Frame* f = CurrentFrame(); f != nullptr) {
+    Line line;
+    line << "F fatal signal " << static_cast<long>(signal) << " in plugin=\"" << f->plugin << "\" build=\"" << f->build
+         << "\" controller=\"" << f->controller << "\" key=\"" << f->key << "\"\n";
+    line.WriteTo(STDERR_FILENO);
+    if (g_crash_dir[0] != '\0') {
+      char build[64];
+      Sanitise(build, f->build);
+      struct timespec now {};
+      ::clock_gettime(CLOCK_REALTIME, &now);
+      Line path;
+      path << g_crash_dir << "/crash-" << build << "-" << static_cast<long>(now.tv_sec) << "-" << static_cast<long>(::getpid()) << ".txt";
+      const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      if (fd >= 0) {
+        line.WriteTo(fd);
+        ::close(fd);
+      }
+    }
+  } else {
+    Line line;
+    line << "F fatal signal " << static_cast<long>(signal) << " in the host\n";
+    line.WriteTo(STDERR_FILENO);
+  }
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+}  // namespace
+
+void InstallCrashHandler() {
+  struct sigaction action {};
+  action.sa_handler = OnSignal;
+  action.sa_flags = SA_NODEFER | SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  for (int signal : kSignals) ::sigaction(signal, &action, nullptr);
+}
+
+void SetCrashDir(const std::string& dir) {
+  const size_t n = std::min(dir.size(), sizeof(g_crash_dir) - 1);
+  std::memcpy(g_crash_dir, dir.data(), n);
+  g_crash_dir[n] = '\0';
+}
+
+int CrashCount(const std::string& dir, std::string_view build) {
+  char name[64];
+  Sanitise(name, std::string(build.substr(0, sizeof(name) - 1)).c_str());
+  const std::string prefix = "crash-" + std::string(name) + "-";
+  int n = 0;
+  std::error_code ec;
+  for (std::filesystem::directory_iterator it(dir, ec), end; !ec && it != end; it.increment(ec))
+    if (it->path().filename().string().starts_with(prefix)) ++n;
+  return n;
+}
+
+}  // namespace kcm::host::plugin

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API resources that the workload controllers read and write.
+#pragma once
+#include "kcm/sdk/context.h"
+
+namespace kcm::pod {
+
+inline constexpr sdk::Resource kPods{.group = "", .version = "v1", .resource = "pods", .kind = "Pod"};
+inline constexpr sdk::Resource kReplicaSets{
+    .group = "apps", .version = "v1", .resource = "replicasets", .kind = "ReplicaSet"};
+inline constexpr sdk::Resource kReplicationControllers{.group = "",
+                                                       .version = "v1",
+                                                       .resource = "replicationcontrollers",
+                                                       .kind = "ReplicationController"};
+inline constexpr sdk::Resource kDeployments{
+    .group = "apps", .version = "v1", .resource = "deployments", .kind = "Deployment"};
+
+}  // namespace kcm::pod

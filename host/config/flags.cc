@@ -68,6 +68,16 @@ bool Appends(FlagType type) {
          type == FlagType::kFeatureGates || type == FlagType::kCertKeyPairs;
 }
 
+// The plugin interface knows one integer and one float type: a declaration does not have to repeat
+// the built-in's width.
+bool SameKind(FlagType a, FlagType b) {
+  const auto kind = [](FlagType t) {
+    if (t == FlagType::kInt) return FlagType::kInt32;
+    return t == FlagType::kFloat32 ? FlagType::kFloat64 : t;
+  };
+  return kind(a) == kind(b);
+}
+
 // Flags that may stand alone; what they then mean.
 const char* ValueWhenAlone(FlagType type) {
   return type == FlagType::kBool || type == FlagType::kVersion ? "true" : nullptr;
@@ -107,7 +117,7 @@ Status FlagSet::Declare(FlagDeclaration declaration) {
   }
   if (const Flag* known = Find(declaration.name); known != nullptr) {
     const Result<FlagValue> known_default = DefaultOf(known->declaration);
-    if (known->declaration.type == declaration.type && known_default.ok() &&
+    if (SameKind(known->declaration.type, declaration.type) && known_default.ok() &&
         *known_default == *value)
       return Ok();
     return MakeError(Code::kAlreadyExists,

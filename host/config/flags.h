@@ -80,9 +80,10 @@ class FlagSet {
   // is set by the caller.
   static FlagSet Builtin();
 
-  // Adds a flag. Error (kAlreadyExists) when the name exists with another type or default; kInvalid
-  // for a bad name or a default that does not parse. Declaring the same flag twice is fine: two
-  // controllers may share one.
+  // Adds a flag. Error (kAlreadyExists) when the name exists with another type (the width of a
+  // number does not count: the first declaration's stays) or default; kInvalid for a bad name or a
+  // default that does not parse. Declaring the same flag twice is fine: two controllers may share
+  // one.
   Status Declare(FlagDeclaration declaration);
   void SetHelp(std::string_view name, std::string help);
 

@@ -224,6 +224,29 @@ TEST(Flags, PluginsAddTheirOwn) {
       HasSubstr("\nAcme-controller flags:\n\n      --acme-syncs int32   Workers. (default 5)\n"));
 }
 
+TEST(Flags, WidthOfANumberIsTheBuiltInsBusiness) {
+  FlagSet flags = FlagSet::Builtin();
+  EXPECT_TRUE(flags
+                  .Declare({.section = "x",
+                            .name = "node-eviction-rate",
+                            .type = FlagType::kFloat64,
+                            .default_text = "0.1"})
+                  .ok());
+  EXPECT_TRUE(flags
+                  .Declare({.section = "x",
+                            .name = "concurrent-gc-syncs",
+                            .type = FlagType::kInt,
+                            .default_text = "20"})
+                  .ok());
+  EXPECT_EQ(flags.Find("node-eviction-rate")->declaration.type, FlagType::kFloat32);
+  EXPECT_FALSE(flags
+                   .Declare({.section = "x",
+                             .name = "node-eviction-rate",
+                             .type = FlagType::kString,
+                             .default_text = "0.1"})
+                   .ok());
+}
+
 TEST(Flags, DumpShowsEveryFlagQuoted) {
   FlagSet flags = FlagSet::Builtin();
   ASSERT_TRUE(

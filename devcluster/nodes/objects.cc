@@ -174,6 +174,27 @@ void Read(const element& in, Pod* pod) {
   ReadStatus(Get(in, "status"), pod);
 }
 
+bool IsReady(const std::optional<element>& node_status) {
+  bool ready = false;
+  EachItem(Get(node_status, "conditions"), [&](const element& c) {
+    if (View(Get(c, "type")) == "Ready") ready = View(Get(c, "status")) == "True";
+  });
+  return ready;
+}
+
+// The server taints every new node not-ready and node-lifecycle-controller takes that away. On a node that is ready the taint
+// is out of date, and without that controller it would stay for ever: scheduling does without it.
+Json TaintsOf(const std::optional<element>& spec, bool ready) {
+  nlohmann::json out = nlohmann::json::array();
+  EachItem(Get(spec, "taints"), [&](const element& taint) {
+    const bool stale = ready && View(Get(taint, "key")) == "node.kubernetes.io/not-ready" &&
+                       View(Get(taint, "effect")) == "NoSchedule";
+    if (!stale) out.push_back(ToJson(taint));
+  });
+  if (out.empty()) return nullptr;
+  return std::make_shared<const nlohmann::json>(std::move(out));
+}
+
 void Read(const element& in, NodeObject* node) {
   const auto metadata = Get(in, "metadata");
   node->uid = Text(Get(metadata, "uid"));
@@ -187,10 +208,8 @@ void Read(const element& in, NodeObject* node) {
   node->annotations = Map(Get(metadata, "annotations"), "sim/");
   const auto spec = Get(in, "spec");
   node->unschedulable = IsTrue(Get(spec, "unschedulable"));
-  if (const auto taints = Get(spec, "taints")) {
-    node->taints = std::make_shared<const nlohmann::json>(ToJson(*taints));
-  }
   const auto status = Get(in, "status");
+  node->taints = TaintsOf(spec, IsReady(status));
   auto room = Get(status, "allocatable");
   if (!room) room = Get(status, "capacity");
   node->milli_cpu = MilliCpu(View(Get(room, "cpu")));

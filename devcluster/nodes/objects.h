@@ -50,7 +50,7 @@ struct NodeObject {
   Json identity;                 // {metadata: {name, labels}}: what node affinity reads
   bool unschedulable = false;
   int64_t milli_cpu = 0, memory = 0, pods = 0;  // allocatable; 0 while the kubelet has not reported
-  Json taints;                   // spec.taints, null when there are none
+  Json taints;                   // of spec.taints those that count now, null when none does
 };
 
 struct Claim {

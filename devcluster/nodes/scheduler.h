@@ -2,7 +2,8 @@
 // Scheduler: binds pending pods of the default scheduler to nodes that may run them, the least loaded first.
 //
 // Respects taints, spec.unschedulable, nodeSelector, required node affinity, cpu, memory and pod count, scheduling gates, and
-// waits for volume claims to be bound. Not done: preemption, pod affinity, topology spread, preferences, devices, choice of
+// waits for volume claims to be bound. The taint not-ready is ignored on a node that is ready: without a
+// node-lifecycle-controller nobody would remove it. Not done: preemption, pod affinity, topology spread, preferences, devices, choice of
 // volumes (WaitForFirstConsumer claims get their selected-node annotation from nobody).
 // A pod that fits nowhere gets the condition PodScheduled=False, reason Unschedulable, and an event FailedScheduling; it is
 // tried again when nodes, claims or other pods change.

@@ -86,6 +86,18 @@ TEST(NodeEvents, CarryWhatSchedulingNeeds) {
   EXPECT_EQ((*node.taints)[0]["key"], "k");
 }
 
+TEST(NodeEvents, NotReadyTaintCountsUntilTheNodeIsReady) {
+  Decoder<NodeObject> decoder;
+  for (const bool ready : {false, true}) {
+    std::string line = std::string(R"({"type":"ADDED","object":{"metadata":{"name":"a"},"spec":{"taints":[
+      {"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]},"status":{"conditions":[{"type":"Ready","status":")") +
+                       (ready ? "True" : "False") + "\"}]}}}";
+    const auto event = decoder.Event(&line);
+    ASSERT_TRUE(event.ok()) << event.error().message;
+    EXPECT_EQ(event->object.taints == nullptr, ready);
+  }
+}
+
 TEST(WatchEvents, BookmarksErrorsAndNonsense) {
   Decoder<Pod> decoder;
   std::string bookmark = R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7"}}})";

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated kubelets against the embedded server.
+#include "devcluster/nodes/simulated_nodes.h"
+
+#include "devcluster/nodes/small_cluster.h"
+
+namespace kcm::devcluster::nodes {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SimulatedKubelets : public SmallCluster {};
+
+TEST_F(SimulatedKubelets, NodesAreRegisteredReadyWithALease) {
+  StartNodes();
+  for (const char* name : {"sim-0", "sim-1", "sim-2"}) {
+    EXPECT_EQ(ConditionStatus(NodePath(name), "Ready"), "True");
+    EXPECT_EQ(Get(NodePath(name))["status"]["allocatable"]["pods"], "500");
+    EXPECT_EQ(RenewTime(name), "2030-01-01T00:00:00.000000Z");
+  }
+  EXPECT_EQ(Get(NodePath("sim-1"))["metadata"]["labels"]["topology.kubernetes.io/zone"], "zone-1");
+}
+
+TEST_F(SimulatedKubelets, RegisteringAgainTakesTheNodesOver) {
+  StartNodes();
+  nodes->Stop();
+  clock.RemoveProbe(std::exchange(probe, 0));
+  StartNodes();
+  CreatePod("p");
+  Settle();
+  EXPECT_EQ(Phase("p"), "Running");
+}
+
+TEST_F(SimulatedKubelets, HeartbeatsRenewLeasesAndStatus) {
+  StartNodes();
+  Advance(9s);
+  EXPECT_EQ(RenewTime("sim-0"), "2030-01-01T00:00:00.000000Z");
+  Advance(2s);
+  EXPECT_EQ(RenewTime("sim-0"), "2030-01-01T00:00:10.000000Z");
+  Advance(10s);
+  EXPECT_EQ(RenewTime("sim-0"), "2030-01-01T00:00:20.000000Z");
+  EXPECT_EQ(Condition(NodePath("sim-0"), "Ready")["lastHeartbeatTime"], "2030-01-01T00:00:00Z");
+  Advance(40s);
+  EXPECT_EQ(Condition(NodePath("sim-0"), "Ready")["lastHeartbeatTime"], "2030-01-01T00:01:00Z");
+}
+
+TEST_F(SimulatedKubelets, BoundPodRunsWithAnAddressOfItsOwn) {
+  StartNodes();
+  CreatePod("a");
+  CreatePod("b");
+  Settle();
+  const json a = Get(PodPath("a"))["status"], b = Get(PodPath("b"))["status"];
+  EXPECT_EQ(a["phase"], "Running");
+  EXPECT_EQ(ConditionStatus(PodPath("a"), "Ready"), "True");
+  EXPECT_EQ(a["startTime"], "2030-01-01T00:00:00Z");
+  EXPECT_EQ(a["containerStatuses"][0]["ready"], true);
+  EXPECT_NE(a["podIP"], b["podIP"]);
+}
+
+TEST_F(SimulatedKubelets, ReadyAfterDelaysReadiness) {
+  StartNodes();
+  CreatePod("p", {{"sim/ready-after", "5"}});
+  Settle();
+  EXPECT_EQ(Phase("p"), "Running");
+  EXPECT_EQ(Condition(PodPath("p"), "Ready")["reason"], "ContainersNotReady");
+  Advance(4900ms);
+  EXPECT_EQ(ConditionStatus(PodPath("p"), "Ready"), "False");
+  Advance(100ms);
+  EXPECT_EQ(ConditionStatus(PodPath("p"), "Ready"), "True");
+  EXPECT_FALSE(Condition(PodPath("p"), "Ready").contains("reason"));
+}
+
+TEST_F(SimulatedKubelets, NeverReadyStaysUnready) {
+  StartNodes();
+  CreatePod("p", {{"sim/never-ready", "true"}});
+  Advance(10min);
+  EXPECT_EQ(Phase("p"), "Running");
+  EXPECT_EQ(ConditionStatus(PodPath("p"), "Ready"), "False");
+}
+
+TEST_F(SimulatedKubelets, PodExitsWithTheCodeAskedFor) {
+  StartNodes();
+  CreatePod("p", {{"sim/exit-after", "2.5"}, {"sim/exit-code", "3"}});
+  Advance(2s);
+  EXPECT_EQ(Phase("p"), "Running");
+  Advance(500ms);
+  EXPECT_EQ(Phase("p"), "Failed");
+  const json terminated = Get(PodPath("p"))["status"]["containerStatuses"][0]["state"]["terminated"];
+  EXPECT_EQ(terminated["exitCode"], 3);
+  EXPECT_EQ(Condition(PodPath("p"), "Ready")["reason"], "PodFailed");
+}
+
+TEST_F(SimulatedKubelets, JobPodsEndAfterASecondUnlessToldToRun) {
+  StartNodes();
+  const json owner = {{"ownerReferences", json::array({{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", "1"}}})}};
+  CreatePod("ends", json::object(), json::object(), owner);
+  CreatePod("stays", {{"sim/run-forever", "true"}}, json::object(), owner);
+  json indexed = owner;
+  indexed["labels"] = {{"batch.kubernetes.io/job-completion-index", "1"}};
+  CreatePod("second", {{"sim/exit-code-by-index", "0=0,1=7"}}, json::object(), indexed);
+  Advance(900ms);
+  EXPECT_EQ(Phase("ends"), "Running");
+  Advance(100ms);
+  EXPECT_EQ(Phase("ends"), "Succeeded");
+  EXPECT_EQ(Phase("stays"), "Running");
+  EXPECT_EQ(Phase("second"), "Failed");
+  EXPECT_EQ(Get(PodPath("second"))["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], 7);
+}
+
+TEST_F(SimulatedKubelets, DeletionTakesAsLongAsAsked) {
+  StartNodes();
+  CreatePod("quick");
+  CreatePod("slow", {{"sim/delete-after", "3"}});
+  Settle();
+  Delete(PodPath("quick"));
+  Delete(PodPath("slow"));
+  Settle();
+  EXPECT_EQ(StatusOf(PodPath("quick")), 404);
+  EXPECT_TRUE(Get(PodPath("slow"))["metadata"].contains("deletionTimestamp"));
+  Advance(2900ms);
+  EXPECT_EQ(StatusOf(PodPath("slow")), 200);
+  Advance(100ms);
+  EXPECT_EQ(StatusOf(PodPath("slow")), 404);
+}
+
+TEST_F(SimulatedKubelets, IgnoredPodIsLeftAlone) {
+  StartNodes();
+  CreatePod("p", {{"sim/ignore", "true"}});
+  Settle();
+  EXPECT_NE(NodeOf("p"), "");
+  EXPECT_EQ(Phase("p"), "Pending");
+  Delete(PodPath("p"));
+  Advance(10min);
+  EXPECT_EQ(StatusOf(PodPath("p")), 200);
+}
+
+TEST_F(SimulatedKubelets, AnnotatedNodeFailsAndComesBack) {
+  StartNodes();
+  Patch(NodePath("sim-0"), {{"metadata", {{"annotations", {{"sim/fail", "true"}}}}}});
+  Settle();
+  CreatePod("p", json::object(), {{"nodeName", "sim-0"}});
+  Advance(2min);
+  EXPECT_EQ(RenewTime("sim-0"), "2030-01-01T00:00:00.000000Z");
+  EXPECT_EQ(RenewTime("sim-1"), "2030-01-01T00:02:00.000000Z");
+  EXPECT_EQ(Condition(NodePath("sim-0"), "Ready")["lastHeartbeatTime"], "2030-01-01T00:00:00Z");
+  EXPECT_EQ(Phase("p"), "Pending");
+  Advance(1s);
+  Patch(NodePath("sim-0"), {{"metadata", {{"annotations", {{"sim/fail", nullptr}}}}}});
+  Settle();
+  EXPECT_EQ(RenewTime("sim-0"), "2030-01-01T00:02:01.000000Z");
+  EXPECT_EQ(Phase("p"), "Running");
+}
+
+TEST_F(SimulatedKubelets, OrderedFailureWorksLikeTheAnnotation) {
+  StartNodes();
+  EXPECT_TRUE(nodes->Fail("sim-1").ok());
+  EXPECT_FALSE(nodes->Fail("nobody").ok());
+  CreatePod("p", json::object(), {{"nodeName", "sim-1"}});
+  Advance(20s);
+  EXPECT_EQ(RenewTime("sim-1"), "2030-01-01T00:00:00.000000Z");
+  EXPECT_EQ(Phase("p"), "Pending");
+  EXPECT_TRUE(nodes->Resume("sim-1").ok());
+  Settle();
+  EXPECT_EQ(Phase("p"), "Running");
+}
+
+TEST_F(SimulatedKubelets, LabelledNodesOfOthersAreSimulated) {
+  StartNodes();
+  const json made = Create("/api/v1/nodes", {{"metadata", {{"name", "guest"}, {"labels", {{"sim/kubelet", "true"}}}}}});
+  Create("/api/v1/nodes", {{"metadata", {{"name", "stranger"}}}});
+  CreatePod("p", json::object(), {{"nodeName", "guest"}});
+  CreatePod("q", json::object(), {{"nodeName", "stranger"}});
+  Settle();
+  EXPECT_EQ(ConditionStatus(NodePath("guest"), "Ready"), "True");
+  EXPECT_EQ(Get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/guest")["metadata"]["ownerReferences"][0]["uid"],
+            made["metadata"]["uid"]);
+  EXPECT_EQ(Phase("p"), "Running");
+  EXPECT_EQ(ConditionStatus(NodePath("stranger"), "Ready"), "none");
+  EXPECT_EQ(Phase("q"), "Pending");
+  Advance(10s);
+  EXPECT_EQ(RenewTime("guest"), "2030-01-01T00:00:10.000000Z");
+  Patch(NodePath("guest"), {{"metadata", {{"annotations", {{"sim/conditions", "MemoryPressure=True,Ready=False"}}}}}});
+  Settle();
+  EXPECT_EQ(ConditionStatus(NodePath("guest"), "MemoryPressure"), "True");
+  EXPECT_EQ(ConditionStatus(NodePath("guest"), "Ready"), "False");
+  EXPECT_EQ(ConditionStatus(NodePath("guest"), "DiskPressure"), "False");
+  Delete(NodePath("guest"));
+  Settle();
+  const std::string last = RenewTime("guest");
+  Advance(1min);
+  EXPECT_EQ(RenewTime("guest"), last);
+}
+
+TEST_F(SimulatedKubelets, WatchesSurviveLostConnectionsAndHistory) {
+  StartNodes();
+  server->CloseWatches();
+  CreatePod("a");
+  Advance(2s);
+  EXPECT_EQ(Phase("a"), "Running");
+  server->CloseWatches();
+  Delete(PodPath("a"));
+  CreatePod("b");
+  server->Compact();
+  Advance(2s);
+  EXPECT_EQ(Phase("b"), "Running");
+  EXPECT_EQ(StatusOf(PodPath("a")), 404);
+}
+
+TEST_F(SimulatedKubelets, PassingErrorsOfTheServerAreRetried) {
+  StartNodes();
+  Server::Fault fault;
+  fault.method = "PATCH";
+  fault.path_regex = "/pods/p/status";
+  fault.times = 4;  // more than the tries of one call
+  server->AddFault(fault);
+  CreatePod("p");
+  Advance(5s);
+  EXPECT_EQ(Phase("p"), "Running");
+}
+
+TEST_F(SimulatedKubelets, StartSaysWhatIsWrong) {
+  NodesOptions o = Options();
+  o.kubeconfig = "current-context: x";
+  EXPECT_EQ(SimulatedNodes(o).Start().error().message, "kubeconfig: no context named x");
+  o = Options();
+  o.zones = 0;
+  EXPECT_EQ(SimulatedNodes(o).Start().error().message, "there must be at least one zone");
+  o = Options();
+  o.kubeconfig.clear();
+  EXPECT_EQ(SimulatedNodes(o).Start().error().message, "neither a kubeconfig nor a server is given");
+  o.server = "https://127.0.0.1:" + std::to_string(server->port());
+  EXPECT_NE(SimulatedNodes(o).Start().error().message.find("can not list nodes at 127.0.0.1"), std::string::npos)
+      << "without the CA the server must not be believed";
+}
+
+}  // namespace
+}  // namespace kcm::devcluster::nodes

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of a status that only newer API servers keep (spec/pod-workloads.md 1.18).
 //
-// Writing a field that the server drops would differ from the cache for ever and be written in every reconcile.
+// Writing a field that the server drops would differ from the cache for ever and be written in
+// every reconcile.
 #pragma once
 #include <string_view>
 
@@ -12,11 +13,13 @@ namespace kcm::pod {
 inline constexpr std::string_view kTerminatingReplicasGate =
     "DeploymentReplicaSetTerminatingReplicas";
 
-// status.terminatingReplicas is on by default since 1.35. A gate that is off always wins; one that `feature_gates`
-// (the flag's text, "A=true,B=false") turns on by name also counts for older servers.
+// status.terminatingReplicas is on by default since 1.35. A gate that is off always wins; one that
+// `feature_gates` (the flag's text, "A=true,B=false") turns on by name also counts for older
+// servers.
 bool TerminatingReplicasServed(bool gate, std::string_view feature_gates, int server_minor);
 
-// The same for the server and the flags at hand. An error when the server's version can not be read.
+// The same for the server and the flags at hand. An error when the server's version can not be
+// read.
 Result<bool> TerminatingReplicasServed(const sdk::Context& context);
 
 }  // namespace kcm::pod

@@ -25,12 +25,15 @@ Claimer::Claimer(const sdk::Run& run, const sdk::Resource& owner_resource,
 bool Claimer::Claims(rules::Node candidate, bool matches) {
   adopted_.reset();
   switch (rules::Claim(candidate, {.uid = uid_, .deleting = deleting_, .ns = ns_}, matches)) {
-    case rules::ClaimDecision::kClaimed: return true;
-    case rules::ClaimDecision::kAdopt: return !stopped_ && Adopt(candidate);
+    case rules::ClaimDecision::kClaimed:
+      return true;
+    case rules::ClaimDecision::kAdopt:
+      return !stopped_ && Adopt(candidate);
     case rules::ClaimDecision::kRelease:
       if (!stopped_) Release(candidate);
       return false;
-    case rules::ClaimDecision::kNone: return false;
+    case rules::ClaimDecision::kNone:
+      return false;
   }
   return false;
 }
@@ -45,8 +48,7 @@ bool Claimer::Adopt(rules::Node candidate) {
     errors_.push_back(std::move(error));
     return false;
   }
-  const std::string patch =
-      rules::AdoptPatch(Reference(), candidate.Path("metadata.uid").String());
+  const std::string patch = rules::AdoptPatch(Reference(), candidate.Path("metadata.uid").String());
   Result<sdk::WholeRef> answer =
       run_.client().PatchObject(candidate_resource_, ns_, candidate.Path("metadata.name").String(),
                                 sdk::Patch::kStrategic, patch);
@@ -71,7 +73,8 @@ void Claimer::Release(rules::Node candidate) {
     if (patched_) patched_(*answer);
     return;
   }
-  // Gone, or re-created or already without our reference (the uid in the body does not fit): released either way.
+  // Gone, or re-created or already without our reference (the uid in the body does not fit):
+  // released either way.
   if (rules::IsNotFound(answer.error()) || answer.error().Is(Code::kInvalid)) return;
   stopped_ = rules::IsShuttingDown(answer.error());
   errors_.push_back(answer.error());
@@ -92,10 +95,9 @@ Status Claimer::AskLiveOwner() const {
                                           ", wanted " + std::string(uid_));
   }
   if (rules::HasDeletionTimestamp(live->Root())) {
-    return MakeError(
-        Code::kConflict,
-        who + " has just been deleted at " +
-            std::string(live->Root().Path("metadata.deletionTimestamp").String()));
+    return MakeError(Code::kConflict,
+                     who + " has just been deleted at " +
+                         std::string(live->Root().Path("metadata.deletionTimestamp").String()));
   }
   return Ok();
 }

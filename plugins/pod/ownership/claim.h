@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claimer: adopts and releases the dependants of one workload during one reconcile (spec/pod-workloads.md 1.4).
+// Claimer: adopts and releases the dependants of one workload during one reconcile
+// (spec/pod-workloads.md 1.4).
 //
 //   Claimer claimer(run, kReplicaSets, kPods, rs->Root());
 //   for (const ObjectRef& pod : candidates)
-//     if (claimer.Claims(pod.Root(), selector.Matches(pod.Root().Path("metadata.labels")))) claimed.push_back(...);
+//     if (claimer.Claims(pod.Root(), selector.Matches(pod.Root().Path("metadata.labels"))))
+//     claimed.push_back(...);
 //   if (!claimer.result().ok()) return Outcome::Retry(claimer.result().error());
 //
-// One thread. Errors of single candidates are collected, the rest is still processed; when the controller is being
-// stopped or fenced no further request is sent.
+// One thread. Errors of single candidates are collected, the rest is still processed; when the
+// controller is being stopped or fenced no further request is sent.
 #pragma once
 #include <functional>
 #include <optional>
@@ -31,9 +33,11 @@ class Claimer {
   Claimer(const sdk::Run& run, const sdk::Resource& owner_resource,
           const sdk::Resource& candidate_resource, rules::Node owner, Patched patched = {});
 
-  // True when the candidate is the owner's, by now. `matches`: the selector and the extra filter accept it.
+  // True when the candidate is the owner's, by now. `matches`: the selector and the extra filter
+  // accept it.
   bool Claims(rules::Node candidate, bool matches);
-  // The adopted object as the server answered it, of the last Claims(); empty when nothing was adopted.
+  // The adopted object as the server answered it, of the last Claims(); empty when nothing was
+  // adopted.
   std::optional<sdk::WholeRef>& adopted() { return adopted_; }
 
   // The collected errors as one.

@@ -2,8 +2,8 @@
 // Creating and deleting the pods of one workload, many at a time, with the events that tell of it
 // (spec/pod-workloads.md 1.10, 1.11).
 //
-// Both functions return when every call has ended. Callbacks run on the host's threads, several at once. A controller
-// that is being stopped or fenced writes no events.
+// Both functions return when every call has ended. Callbacks run on the host's threads, several at
+// once. A controller that is being stopped or fenced writes no events.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -30,13 +30,14 @@ struct Created {
   std::optional<Error> error;  // the first of the others
 };
 
-// Posts `body` `count` times in batches of 1, 2, 4, ...; a batch with a failure is the last one. `created` is given each
-// pod's resourceVersion.
+// Posts `body` `count` times in batches of 1, 2, 4, ...; a batch with a failure is the last one.
+// `created` is given each pod's resourceVersion.
 Created CreatePods(const sdk::Client& client, const PodOwner& owner, const std::string& body,
                    int64_t count, const std::function<void(std::string_view)>& created);
 
-// Deletes pods of the owner's namespace, all at once, without precondition. A pod that is gone already is no error.
-// `failed` is given the name of each pod that was not deleted by us. The first error, if any.
+// Deletes pods of the owner's namespace, all at once, without precondition. A pod that is gone
+// already is no error. `failed` is given the name of each pod that was not deleted by us. The first
+// error, if any.
 std::optional<Error> DeletePods(const sdk::Client& client, const PodOwner& owner,
                                 const std::vector<std::string>& names,
                                 const std::function<void(std::string_view)>& failed);

@@ -12,13 +12,12 @@ bool Instance::CallPool::Add(std::function<void()> job) {
   const std::lock_guard lock(mutex);
   if (finished) return false;
   jobs.push_back({std::move(job), clock::BusyToken(clock)});
-  if (idle < jobs.size() && threads.size() < limit) threads.emplace_back([this] { Run(); });
+  if (idle < jobs.size() && threads.size() < limit) threads.push_back(clock::StartBusyThread(clock, [this] { Run(); }));
   cv.notify_one();
   return true;
 }
 
 void Instance::CallPool::Run() {
-  clock::BusyScope busy(clock);
   std::unique_lock lock(mutex);
   while (true) {
     ++idle;
@@ -62,14 +61,13 @@ void Instance::TimerThread::OnDue(uint64_t id) {
   if (finished || !timers.contains(id)) return;
   due.push_back({id, clock::BusyToken(*instance.env().clock)});
   if (!thread.joinable()) {
-    thread = std::thread([this] { Run(); });
+    thread = clock::StartBusyThread(*instance.env().clock, [this] { Run(); });
     thread_id = thread.get_id();
   }
   cv.notify_all();
 }
 
 void Instance::TimerThread::Run() {
-  clock::BusyScope busy(*instance.env().clock);
   std::unique_lock lock(mutex);
   while (true) {
     instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return finished || !due.empty(); });

@@ -88,7 +88,10 @@ Status Controller::Activate(client::Cancellation* cancel) {
   if (!shared_.client) {
     auto made = environment_->make_client(*declaration_);
     if (!made.ok()) return made.error();
-    shared_.client = *std::move(made);
+    {
+      const std::lock_guard lock(shared_.client_mutex);
+      shared_.client = *std::move(made);
+    }
     if (environment_->make_recorder && !declaration_->event_source.empty())
       shared_.recorder = environment_->make_recorder(*declaration_, shared_.client);
   }
@@ -106,12 +109,15 @@ void Controller::StartThreads(const std::shared_ptr<Instance>& instance) {
   for (uint32_t q = 0; q < d.queues.size(); ++q) {
     queue::WorkQueue* queue = shared_.queues[q].get();
     for (int i = 0; i < Workers(d.queues[q]); ++i)
-      threads_.emplace_back([this, instance, q, queue, retries = d.queues[q].max_retries] { Work(*instance, q, *queue, retries); });
+      threads_.push_back(clock::StartBusyThread(*environment_->clock, [this, instance, q, queue, retries = d.queues[q].max_retries] {
+        Work(*instance, q, *queue, retries);
+      }));
   }
   for (uint32_t t = 0; t < d.tasks.size(); ++t)
-    threads_.emplace_back([this, instance, t, period = Period(d.tasks[t]), first = d.tasks[t].first_after] {
-      RunTasks(*instance, t, period, first);
-    });
+    threads_.push_back(clock::StartBusyThread(
+        *environment_->clock, [this, instance, t, period = Period(d.tasks[t]), first = d.tasks[t].first_after] {
+          RunTasks(*instance, t, period, first);
+        }));
 }
 
 void Controller::JoinThreads() {
@@ -130,7 +136,6 @@ void Controller::JoinThreads() {
 }
 
 void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& queue, int max_retries) {
-  clock::BusyScope busy(*environment_->clock);
   while (std::optional<std::string> key = queue.Get()) {
     if (!shared_.ledger.Ready(*key, instance)) {
       queue.AddAfter(*key, kLedgerRecheck);
@@ -176,7 +181,6 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
 }
 
 void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration period, clock::Duration first) {
-  clock::BusyScope busy(*environment_->clock);
   clock::MonoTime next = environment_->clock->Monotonic() + first;
   while (true) {
     {

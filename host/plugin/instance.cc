@@ -64,6 +64,7 @@ Status Instance::Control(const char* what, Step step) {
   PluginError error;
   int32_t code = KCM_OK;
   {
+    const std::lock_guard lock(life_mutex_);
     const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
     code = step(error.c());
   }
@@ -93,7 +94,15 @@ Status Instance::Create(client::Cancellation* cancel) {
     WatchState& w = *watches_[i];
     if (w.handler) w.subscription = w.informer->Subscribe(w.handler.get(), declaration_->name);
   }
+  SubscribeRuntimeWatches();
   return Ok();
+}
+
+// Watches that create() asked for get their events from here on: on_event needs the instance that create returns.
+void Instance::SubscribeRuntimeWatches() {
+  const std::lock_guard lock(runtime_mutex_);
+  events_may_come_ = true;
+  for (auto& [id, w] : runtime_watches_) w->subscription = w->informer->Subscribe(w->handler.get(), declaration_->name);
 }
 
 Status Instance::PrepareWatch(const WatchDeclaration& declaration, uint32_t id, WatchState* out, client::Cancellation* cancel) {
@@ -126,12 +135,22 @@ bool Instance::Synced() const {
   });
 }
 
-bool Instance::WaitSynced(client::Cancellation* cancel) {
+std::string Instance::Unsynced() const {
+  std::string out;
+  for (const auto& w : watches_) {
+    if (!w->informer || (w->subscription ? w->subscription->HasSynced() : w->informer->HasSynced())) continue;
+    out += (out.empty() ? "" : ", ") + w->declaration.gvr.ApiVersion() + "/" + w->declaration.gvr.resource;
+  }
+  return out;
+}
+
+bool Instance::WaitSynced(client::Cancellation* cancel, clock::Duration limit) {
+  const clock::MonoTime end = env().clock->Monotonic() + limit;
   // client-go polls every 100 ms too (spec/host.md 5.5).
   std::mutex mutex;
   std::condition_variable cv;
   while (!Synced()) {
-    if (cancel->cancelled() || state() == State::kStopped) return false;
+    if (cancel->cancelled() || state() == State::kStopped || env().clock->Monotonic() >= end) return false;
     std::unique_lock lock(mutex);
     env().clock->WaitFor(lock, cv, std::chrono::milliseconds(10), [&] { return cancel->cancelled(); });
   }
@@ -139,7 +158,7 @@ bool Instance::WaitSynced(client::Cancellation* cancel) {
 }
 
 void Instance::Deliver(uint32_t watch, const WatchState& state, const cache::Notification& n) {
-  if (!n.object) return;
+  if (!n.object || state.removed.load(std::memory_order_acquire)) return;
   kcm_event event{};
   event.size = sizeof(event);
   event.watch = watch;
@@ -160,7 +179,12 @@ void Instance::Deliver(uint32_t watch, const WatchState& state, const cache::Not
 }
 
 Status Instance::Start() {
-  if (Status s = Control("start", [&](kcm_error* e) { return declaration_->api->start(controller_, e); }); !s.ok()) return s;
+  const auto start = [&](kcm_error* e) {
+    const int32_t code = declaration_->api->start(controller_, e);
+    started_ = code == KCM_OK;
+    return code;
+  };
+  if (Status s = Control("start", start); !s.ok()) return s;
   std::map<std::pair<uint32_t, std::string>, clock::MonoTime> aside;
   {
     const std::lock_guard lock(aside_mutex_);
@@ -205,17 +229,30 @@ void Instance::Stop() {
   Wake();
   timers_->Finish();
   calls_->Finish();
-  if (controller_ != nullptr) {
-    const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
-    declaration_->api->stop(controller_);
-  }
   {
     const clock::BusyPause pause(*env().clock);  // joins delivery threads
     for (auto& w : watches_) w->subscription.reset();
-    const std::lock_guard lock(runtime_mutex_);
-    for (auto& [id, w] : runtime_watches_) w->subscription.reset();
+    EndRuntimeWatches();
   }
-  DestroyController();
+  const std::lock_guard lock(life_mutex_);
+  if (controller_ == nullptr) return;
+  const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
+  if (std::exchange(started_, false)) declaration_->api->stop(controller_);
+  declaration_->api->destroy(std::exchange(controller_, nullptr));
+}
+
+void Instance::EndRuntimeWatches() {
+  std::map<uint32_t, std::shared_ptr<WatchState>> all;
+  std::vector<std::shared_ptr<cache::Subscription>> ended;
+  {
+    const std::lock_guard lock(runtime_mutex_);
+    events_may_come_ = false;
+    all.swap(runtime_watches_);
+    for (auto& [id, w] : all) ended.push_back(std::move(w->subscription));
+    for (auto& [w, subscription] : retired_watches_) ended.push_back(std::move(subscription));
+  }
+  // Not under the lock: a handler that is running may want it, and its end is waited for.
+  ended.clear();
 }
 
 void Instance::CancelScopes() {
@@ -224,13 +261,6 @@ void Instance::CancelScopes() {
     for (kcm_scope* scope : scopes_) scope->cancel.Cancel();
   }
   Wake();
-}
-
-void Instance::DestroyController() {
-  if (controller_ == nullptr) return;
-  const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
-  declaration_->api->destroy(controller_);
-  controller_ = nullptr;
 }
 
 std::vector<uint64_t> Instance::PauseEvents() {
@@ -285,8 +315,9 @@ void Instance::LoadState(const std::string& state) {
 }
 
 Status Instance::Health() {
-  if (declaration_->api->health == nullptr || controller_ == nullptr) return Ok();
-  return Control("health", [&](kcm_error* e) { return declaration_->api->health(controller_, e); });
+  if (declaration_->api->health == nullptr) return Ok();
+  // Asked by /healthz at any moment, so also of an instance that has just been destroyed.
+  return Control("health", [&](kcm_error* e) { return controller_ == nullptr ? KCM_OK : declaration_->api->health(controller_, e); });
 }
 
 void Instance::BeginScope(kcm_scope* scope) {
@@ -351,12 +382,10 @@ int32_t Instance::WaitReady(kcm_scope* scope, int64_t timeout_ns, uint32_t (*rea
   const clock::MonoTime deadline =
       timeout_ns < 0 ? clock::MonoTime::Max() : env().clock->Monotonic() + clock::Duration(timeout_ns);
   std::unique_lock lock(wait_mutex_);
-  bool done = false;
-  env().clock->Wait(lock, wait_cv_, deadline, [&] {
-    done = ready(data) != 0;
-    return done || cancel.cancelled();
-  });
-  if (done) return KCM_OK;
+  // The predicate may be asked by another thread while this one blocks, so it only looks; what it saw is asked again here, under
+  // the same lock.
+  env().clock->Wait(lock, wait_cv_, deadline, [&] { return ready(data) != 0 || cancel.cancelled(); });
+  if (ready(data) != 0) return KCM_OK;
   return cancel.cancelled() ? KCM_ERR_CANCELLED : KCM_ERR_TIMEOUT;
 }
 
@@ -365,11 +394,23 @@ void Instance::Wake() {
   wait_cv_.notify_all();
 }
 
-WatchState* Instance::Watch(uint32_t id) {
-  if (id < watches_.size()) return watches_[id].get();
+std::shared_ptr<WatchState> Instance::Watch(uint32_t id) {
+  // Declared ones live as long as the instance: no count to touch on the hot path.
+  if (id < watches_.size()) return std::shared_ptr<WatchState>(std::shared_ptr<void>(), watches_[id].get());
   const std::lock_guard lock(runtime_mutex_);
   const auto it = runtime_watches_.find(id);
-  return it == runtime_watches_.end() ? nullptr : it->second.get();
+  return it == runtime_watches_.end() ? nullptr : it->second;
+}
+
+bool Instance::WatchSynced(uint32_t id) {
+  const auto synced = [](const WatchState& w) {
+    if (!w.informer) return true;
+    return w.subscription ? w.subscription->HasSynced() : w.informer->HasSynced();
+  };
+  if (id < watches_.size()) return synced(*watches_[id]);
+  const std::lock_guard lock(runtime_mutex_);
+  const auto it = runtime_watches_.find(id);
+  return it != runtime_watches_.end() && synced(*it->second);
 }
 
 Result<uint32_t> Instance::AddRuntimeWatch(const client::Gvr& gvr) {
@@ -377,7 +418,7 @@ Result<uint32_t> Instance::AddRuntimeWatch(const client::Gvr& gvr) {
   if (state() == State::kStopped) return MakeError(Code::kStopped, "stopped");
   for (const auto& [id, w] : runtime_watches_)
     if (w->declaration.gvr == gvr) return id;
-  auto watch = std::make_unique<WatchState>();
+  auto watch = std::make_shared<WatchState>();
   watch->declaration.gvr = gvr;
   watch->declaration.flags = KCM_WATCH_METADATA_ONLY;
   cache::InformerKey key;
@@ -386,22 +427,29 @@ Result<uint32_t> Instance::AddRuntimeWatch(const client::Gvr& gvr) {
   watch->informer = env().informers->For(key, wire::Mask());
   const uint32_t id = next_runtime_watch_++;
   watch->handler = std::make_unique<WatchHandler>(this, id, watch.get());
-  watch->subscription = watch->informer->Subscribe(watch->handler.get(), declaration_->name);
+  if (events_may_come_) watch->subscription = watch->informer->Subscribe(watch->handler.get(), declaration_->name);
   env().informers->Start();
   runtime_watches_.emplace(id, std::move(watch));
   return id;
 }
 
 Status Instance::RemoveRuntimeWatch(uint32_t id) {
-  std::unique_ptr<WatchState> gone;
+  std::shared_ptr<WatchState> gone;
+  std::shared_ptr<cache::Subscription> ended;
   {
     const std::lock_guard lock(runtime_mutex_);
     const auto it = runtime_watches_.find(id);
     if (it == runtime_watches_.end()) return MakeError(Code::kInvalid, "no runtime watch " + std::to_string(id));
     gone = std::move(it->second);
+    ended = std::move(gone->subscription);
     runtime_watches_.erase(it);
+    gone->removed.store(true, std::memory_order_release);
+    if (CurrentFrame() != nullptr && CurrentFrame()->role == Role::kEvent) {
+      retired_watches_.emplace_back(std::move(gone), std::move(ended));
+      return Ok();
+    }
   }
-  gone->subscription.reset();
+  ended.reset();
   return Ok();
 }
 

@@ -32,7 +32,13 @@ struct Shared {
   std::string plugin_name;
   std::string controller_name;
   log::Logger log;                                         // named after the controller
-  std::shared_ptr<client::Client> client;
+  // Null until the controller is activated the first time (its credentials may need writes). Set through SetClient.
+  std::shared_ptr<client::Client> Client() const {
+    const std::lock_guard lock(client_mutex);
+    return client;
+  }
+  mutable std::mutex client_mutex;
+  std::shared_ptr<client::Client> client;                  // guarded by client_mutex
   std::unique_ptr<event::EventRecorder> recorder;               // may be null
   std::vector<std::unique_ptr<queue::WorkQueue>> queues;
   WriteLedger ledger;
@@ -46,6 +52,7 @@ struct WatchState {
   std::vector<int> indexes;                   // the plugin's index numbers -> the informer's
   std::unique_ptr<cache::Handler> handler;
   std::shared_ptr<cache::Subscription> subscription;
+  std::atomic<bool> removed{false};           // a runtime watch that ended: nothing more is delivered
 };
 
 enum class State : uint8_t {
@@ -64,7 +71,10 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   Status Create(client::Cancellation* cancel);
   // Every watch synced and its first objects delivered.
   bool Synced() const;
-  bool WaitSynced(client::Cancellation* cancel);
+  // False: cancelled, stopped, or `limit` passed.
+  bool WaitSynced(client::Cancellation* cancel, clock::Duration limit = clock::Duration::max());
+  // Watched resources that are not synced, for messages.
+  std::string Unsynced() const;
   // start() and, when it agrees, Active: keys kept aside are added.
   Status Start();
   // Ends scopes, timers, submitted calls; stop(); ends subscriptions; destroy(). Idempotent.
@@ -93,7 +103,9 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   Status Check(clock::MonoTime* deadline) const override;
   uint64_t Seen(const client::Gvr& gvr) const override;
   bool Holds(const client::Gvr& gvr, std::string_view ns, std::string_view name, std::string_view uid) const override;
-  WatchState* Watch(uint32_t id);
+  // Null for an unknown id. A runtime watch lives on while somebody reads it.
+  std::shared_ptr<WatchState> Watch(uint32_t id);
+  bool WatchSynced(uint32_t id);  // false for an unknown id
   Result<uint32_t> AddRuntimeWatch(const client::Gvr& gvr);
   Status RemoveRuntimeWatch(uint32_t id);
   uint64_t AddTimer(clock::Duration delay, void (*fire)(void*), void* data);
@@ -115,7 +127,6 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   uint32_t generation() const { return generation_; }
   State state() const { return state_.load(std::memory_order_acquire); }
   client::Cancellation& cancel() { return cancel_; }
-  bool created() const { return controller_ != nullptr; }
 
  private:
   friend class WatchHandler;
@@ -124,7 +135,8 @@ class Instance : public client::Fence, public WriteLedger::Caches {
 
   Status PrepareWatch(const WatchDeclaration& declaration, uint32_t id, WatchState* out, client::Cancellation* cancel);
   void Deliver(uint32_t watch, const WatchState& state, const cache::Notification& n);
-  void DestroyController();
+  void EndRuntimeWatches();
+  void SubscribeRuntimeWatches();
   // A run's scope is known to Stop from here to there; EndScope waits for calls that the plugin submitted and did not await.
   void BeginScope(kcm_scope* scope);
   void EndScope(kcm_scope* scope);
@@ -138,13 +150,19 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   uint32_t generation_;
   kcm_host_api host_api_{};
   kcm_context* context_;                       // this object, as the plugin sees it
-  kcm_controller* controller_ = nullptr;
+  // Life cycle calls, health among them: one at a time. Not held while events, runs, tasks or timers are in the plugin.
+  std::mutex life_mutex_;
+  kcm_controller* controller_ = nullptr;       // set before the first event, reset after the last; changed under life_mutex_
+  bool started_ = false;                       // guarded by life_mutex_
   std::atomic<State> state_{State::kPreparing};  // release/acquire: keys kept aside are seen by who sees kActive
   client::Cancellation cancel_;
 
   std::vector<std::unique_ptr<WatchState>> watches_;  // fixed after Create
   mutable std::mutex runtime_mutex_;
-  std::map<uint32_t, std::unique_ptr<WatchState>> runtime_watches_;  // guarded by runtime_mutex_
+  std::map<uint32_t, std::shared_ptr<WatchState>> runtime_watches_;  // guarded by runtime_mutex_
+  // Removed from inside on_event, where the end of their thread can not be waited for: end with the instance.
+  std::vector<std::pair<std::shared_ptr<WatchState>, std::shared_ptr<cache::Subscription>>> retired_watches_;  // guarded by runtime_mutex_
+  bool events_may_come_ = false;                                     // create has returned; guarded by runtime_mutex_
   uint32_t next_runtime_watch_ = 0x80000000u;                        // guarded by runtime_mutex_
 
   // Keys added before the instance is active, with the moment they are due.

@@ -101,7 +101,10 @@ kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags)
   if (state() == State::kStopped)
     return MakeAnswer(MakeError(Code::kStopped, declaration_->name + " was stopped"), flags, handles());
   const uint64_t seen = call.verb == client::Verb::kCreate ? Seen(call.resource) : 0;
-  Result<client::Answer> answer = shared_->client->Do(call);
+  const std::shared_ptr<client::Client> client = shared_->Client();
+  if (!client)  // create() of the first build, before the lease is won
+    return MakeAnswer(MakeError(Code::kFenced, declaration_->name + ": requests are possible from start() on"), flags, handles());
+  Result<client::Answer> answer = client->Do(call);
   RecordWrite(scope, call, answer, seen);
   return MakeAnswer(std::move(answer), flags, handles());
 }

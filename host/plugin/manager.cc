@@ -104,7 +104,7 @@ Status Manager::PrepareController(Plugin& plugin, const ControllerDeclaration& d
     environment_.log.Info(0, "Warning: skipping controller", {{"controller", declaration.name}, {"missing", text}});
     return Ok();
   }
-  auto controller = std::make_unique<Controller>(&environment_, plugin.name, plugin.image, &declaration);
+  auto controller = std::make_shared<Controller>(&environment_, plugin.name, plugin.image, &declaration);
   Status s = controller->Prepare(&cancel_);
   if (!s.ok() && s.code() == Code::kUnsupported) {
     environment_.log.Info(0, "Warning: skipping controller", {{"controller", declaration.name}, {"reason", s.error().message}});
@@ -133,8 +133,7 @@ Status Manager::Prepare() {
 void Manager::ActivateAll(Plugin& plugin) {
   for (auto& [name, controller] : plugin.controllers) {
     if (controller->active()) continue;
-    activations_.emplace_back([this, c = controller.get()] {
-      clock::BusyScope busy(*environment_.clock);
+    activations_.push_back(clock::StartBusyThread(*environment_.clock, [this, c = controller.get()] {
       const Status s = c->Activate(&cancel_);
       if (s.ok() || s.code() == Code::kCancelled) return;
       environment_.log.Error(s.error().message, "Error initializing a controller", {{"controller", c->name()}});
@@ -144,7 +143,7 @@ void Manager::ActivateAll(Plugin& plugin) {
         fatal_ = s.error().message;
       }
       if (options_.on_fatal) options_.on_fatal(s.error().message);
-    });
+    }));
   }
 }
 
@@ -152,7 +151,7 @@ void Manager::Start() {
   const std::lock_guard control(control_mutex_);
   started_ = true;
   for (auto& [name, plugin] : plugins_) ActivateAll(*plugin);
-  if (!maintainer_.joinable()) maintainer_ = std::thread([this] { Maintain(); });
+  if (!maintainer_.joinable()) maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
 }
 
 std::vector<std::string> Manager::Stop(clock::Duration limit) {
@@ -179,12 +178,12 @@ std::vector<std::string> Manager::Stop(clock::Duration limit) {
     for (auto& [controller_name, controller] : plugin->controllers) open.push_back(controller_name);
   for (auto& [name, plugin] : plugins_)
     for (auto& [controller_name, controller] : plugin->controllers)
-      stopping.emplace_back([&, c = controller.get()] {
+      stopping.push_back(clock::StartBusyThread(*environment_.clock, [&, c = controller.get()] {
         c->Stop();
         const std::lock_guard lock(mutex);
         std::erase(open, c->name());
         cv.notify_all();
-      });
+      }));
   std::vector<std::string> late;
   if (limit > clock::Duration(0)) {
     std::unique_lock lock(mutex);
@@ -221,10 +220,14 @@ std::vector<std::string> Manager::Problems() const {
 }
 
 std::vector<std::pair<std::string, Status>> Manager::Health() const {
-  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Controller>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, plugin] : plugins_)
+      for (const auto& [controller_name, controller] : plugin->controllers) all.push_back(controller);
+  }
   std::vector<std::pair<std::string, Status>> out;
-  for (const auto& [name, plugin] : plugins_)
-    for (const auto& [controller_name, controller] : plugin->controllers) out.emplace_back(controller_name, controller->Health());
+  for (const std::shared_ptr<Controller>& c : all) out.emplace_back(c->name(), c->Health());
   return out;
 }
 

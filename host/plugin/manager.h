@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -73,7 +74,7 @@ class Manager {
     std::string name, file;
     FileStamp stamp;
     std::shared_ptr<Image> image, previous;      // previous: during probation
-    std::map<std::string, std::unique_ptr<Controller>> controllers;
+    std::map<std::string, std::shared_ptr<Controller>> controllers;
     clock::MonoTime probation_ends;
     clock::Duration last_pause{0};
     uint32_t swaps = 0;
@@ -87,6 +88,17 @@ class Manager {
   Status Adopt(const PluginFile& file, std::shared_ptr<Image> image);
   Status PrepareController(Plugin& plugin, const ControllerDeclaration& declaration);
   void ActivateAll(Plugin& plugin);
+  // Steps of Rescan. `owner` is the plugin that was loaded from this path, nullptr when none was.
+  Plugin* OwnerOf(const std::string& path) const;
+  bool SeenBefore(const PluginFile& file, Plugin* owner) const;
+  Status TakeIn(const PluginFile& file, Plugin* owner, const std::set<std::string>& present, std::shared_ptr<Image> image);
+  Status AddPlugin(const PluginFile& file, std::shared_ptr<Image> image);
+  void Remember(const PluginFile& file, Plugin* owner, const Status& result);
+  bool UnloadVanished(const std::set<std::string>& present, bool confirm_removal);
+  // Steps of SwapTo.
+  void ExchangeControllers(Plugin& plugin, const PluginDeclaration& from);
+  void BeginProbation(Plugin& plugin, std::shared_ptr<Image> old);
+  void CheckProbation(const std::string& name, Plugin& plugin, bool* open);
   Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation);
   Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image, clock::Duration* pause);
   void Unload(const std::string& name);

@@ -39,6 +39,46 @@ Status Manager::SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& im
   return failed;
 }
 
+// What only one of the two builds has: the new one is active, `from` is what the old one declared.
+void Manager::ExchangeControllers(Plugin& plugin, const PluginDeclaration& from) {
+  const auto declares = [](const PluginDeclaration& d, const std::string& name) {
+    return std::any_of(d.controllers.begin(), d.controllers.end(), [&](const auto& c) { return c.name == name; });
+  };
+  const PluginDeclaration& to = plugin.image->declaration();
+  std::vector<std::shared_ptr<Controller>> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto it = plugin.controllers.begin(); it != plugin.controllers.end();) {
+      if (declares(to, it->first)) {
+        ++it;
+        continue;
+      }
+      gone.push_back(std::move(it->second));
+      it = plugin.controllers.erase(it);
+    }
+  }
+  for (auto& controller : gone) controller->Stop();
+  if (prepared_)
+    for (const ControllerDeclaration& d : to.controllers) {
+      if (declares(from, d.name)) continue;
+      if (Status s = PrepareController(plugin, d); !s.ok())
+        environment_.log.Error(s.error().message, "New controller of the build does not start", {{"controller", d.name}});
+    }
+  environment_.informers->Start();
+  if (started_) ActivateAll(plugin);
+}
+
+void Manager::BeginProbation(Plugin& plugin, std::shared_ptr<Image> old) {
+  {
+    const std::lock_guard lock(mutex_);
+    plugin.previous = std::move(old);
+    plugin.probation_ends = environment_.clock->Monotonic() + options_.probation;
+  }
+  const std::lock_guard lock(maintain_mutex_);
+  maintain_ = true;
+  maintain_cv_.notify_all();
+}
+
 Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation) {
   const PluginDeclaration to = image->declaration();  // a copy: `image` moves on
   const PluginDeclaration from = plugin.image->declaration();
@@ -53,53 +93,30 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
   if (!swapped.ok()) {
     environment_.log.Error(swapped.error().message, "Swap failed, the old build keeps running",
                            {{"plugin", plugin.name}, {"build", to.build_id}});
+    if (image != plugin.previous) Drop(std::move(image));
     return swapped;
   }
-  // Controllers that only one of the two builds has.
-  std::vector<std::unique_ptr<Controller>> gone;
-  std::shared_ptr<Image> old = image;
+  std::shared_ptr<Image> older;  // of a probation that this swap ends; after a rollback it is the active build itself
   {
     const std::lock_guard lock(mutex_);
-    std::swap(plugin.image, old);
+    std::swap(plugin.image, image);  // from here on `image` is the old build
+    older = std::exchange(plugin.previous, nullptr);
     plugin.last_pause = pause;
     ++plugin.swaps;
-    for (auto it = plugin.controllers.begin(); it != plugin.controllers.end();) {
-      const bool kept = std::any_of(to.controllers.begin(), to.controllers.end(), [&](const auto& d) { return d.name == it->first; });
-      if (!kept) gone.push_back(std::move(it->second));
-      it = kept ? std::next(it) : plugin.controllers.erase(it);
-    }
   }
-  for (auto& controller : gone) controller->Stop();
-  gone.clear();
-  if (prepared_)
-    for (const ControllerDeclaration& d : plugin.image->declaration().controllers) {
-      const bool old_had = std::any_of(from.controllers.begin(), from.controllers.end(), [&](const auto& x) { return x.name == d.name; });
-      if (old_had) continue;
-      if (Status s = PrepareController(plugin, d); !s.ok())
-        environment_.log.Error(s.error().message, "New controller of the build does not start", {{"controller", d.name}});
-    }
-  environment_.informers->Start();
-  if (started_) ActivateAll(plugin);
+  if (older == plugin.image) older.reset();
+  ExchangeControllers(plugin, from);
   info_.Remove({plugin.name, from.version, from.vendor, from.build_id});
   info_.With({plugin.name, to.version, to.vendor, to.build_id}).Set(1);
   environment_.log.Info(0, "Plugin swapped",
                         {{"plugin", plugin.name}, {"from", from.build_id}, {"to", to.build_id}, {"version", to.version},
                          {"pauseMs", std::chrono::duration<double, std::milli>(pause).count()}});
-  image.reset();
-  std::shared_ptr<Image> drop = std::exchange(plugin.previous, nullptr);
   if (probation && started_ && options_.probation > clock::Duration(0)) {
-    {
-      const std::lock_guard lock(mutex_);
-      plugin.previous = std::move(old);
-      plugin.probation_ends = environment_.clock->Monotonic() + options_.probation;
-    }
-    const std::lock_guard lock(maintain_mutex_);
-    maintain_ = true;
-    maintain_cv_.notify_all();
+    BeginProbation(plugin, std::move(image));
   } else {
-    Drop(std::move(old));
+    Drop(std::move(image));
   }
-  Drop(std::move(drop));
+  Drop(std::move(older));
   RetryDrops();
   return Ok();
 }
@@ -134,8 +151,29 @@ std::string Manager::ProbationProblem(const Plugin& plugin) const {
   return {};
 }
 
+void Manager::CheckProbation(const std::string& name, Plugin& plugin, bool* open) {
+  const std::string problem = ProbationProblem(plugin);
+  if (!problem.empty()) {
+    environment_.log.Error(problem, "New build fails its probation, going back to the old one", {{"plugin", name}});
+    std::shared_ptr<Image> back = plugin.previous;
+    const Status s = SwapTo(plugin, std::move(back), false);
+    const std::lock_guard lock(mutex_);
+    plugin.last_error = problem + (s.ok() ? "" : "; rollback failed: " + s.error().message);
+    *open = *open || !s.ok();  // tried again
+  } else if (environment_.clock->Monotonic() >= plugin.probation_ends) {
+    std::shared_ptr<Image> old;
+    {
+      const std::lock_guard lock(mutex_);
+      old = std::exchange(plugin.previous, nullptr);
+    }
+    environment_.log.Info(1, "New build has passed its probation", {{"plugin", name}});
+    Drop(std::move(old));
+  } else {
+    *open = true;
+  }
+}
+
 void Manager::Maintain() {
-  clock::BusyScope busy(*environment_.clock);
   while (true) {
     {
       std::unique_lock lock(maintain_mutex_);
@@ -145,27 +183,8 @@ void Manager::Maintain() {
     std::unique_lock control(control_mutex_, std::try_to_lock);
     if (!control.owns_lock()) continue;  // a swap is under way: next time
     bool open = false;
-    for (auto& [name, plugin] : plugins_) {
-      if (!plugin->previous) continue;
-      const std::string problem = ProbationProblem(*plugin);
-      if (!problem.empty()) {
-        environment_.log.Error(problem, "New build fails its probation, going back to the old one", {{"plugin", name}});
-        std::shared_ptr<Image> back = plugin->previous;
-        const Status s = SwapTo(*plugin, std::move(back), false);
-        const std::lock_guard lock(mutex_);
-        plugin->last_error = problem + (s.ok() ? "" : "; rollback failed: " + s.error().message);
-      } else if (environment_.clock->Monotonic() >= plugin->probation_ends) {
-        std::shared_ptr<Image> old;
-        {
-          const std::lock_guard lock(mutex_);
-          old = std::exchange(plugin->previous, nullptr);
-        }
-        environment_.log.Info(1, "New build has passed its probation", {{"plugin", name}});
-        Drop(std::move(old));
-      } else {
-        open = true;
-      }
-    }
+    for (auto& [name, plugin] : plugins_)
+      if (plugin->previous) CheckProbation(name, *plugin, &open);
     RetryDrops();
     const std::lock_guard lock(maintain_mutex_);
     maintain_ = open || !kept_.empty();
@@ -210,71 +229,77 @@ void Manager::Unload(const std::string& name) {
   Drop(std::move(gone->image));
 }
 
-bool Manager::Rescan(bool confirm_removal) {
-  const std::lock_guard control(control_mutex_);
-  if (stopped_ || !prepared_) return false;
-  bool again = false;
-  std::map<std::string, PluginFile> present;
-  for (const std::string& dir : options_.dirs) {
-    Result<std::vector<PluginFile>> found = ScanDirectory(dir);
-    if (!found.ok()) return true;  // a directory that can not be read right now removes nothing
-    for (PluginFile& f : *found) present.emplace(f.path, f);
-  }
-  for (const auto& [path, file] : present) {
-    const auto owner = std::find_if(plugins_.begin(), plugins_.end(), [&](const auto& p) { return p.second->file == path; });
-    if (owner != plugins_.end()) {
-      owner->second->missing_since = {};
-      if (owner->second->stamp == file.stamp) continue;
-    } else {
-      const std::lock_guard lock(mutex_);
-      const auto refused = refused_.find(path);
-      if (refused != refused_.end() && refused->second.first == file.stamp) continue;
-    }
-    Result<std::shared_ptr<Image>> image = LoadFile(path);
-    if (!image.ok() && image.code() == Code::kUnavailable) {
-      again = true;  // still being copied
-      const std::lock_guard lock(mutex_);
-      refused_[path].second = image.error().message;
-      continue;
-    }
-    Status s = image.ok() ? Ok() : Status(image.error());
-    if (s.ok() && owner != plugins_.end() && (*image)->digest() == owner->second->image->digest()) {
-      owner->second->stamp = file.stamp;  // touched, not changed
-    } else if (s.ok()) {
-      const auto target = plugins_.find((*image)->declaration().name);
-      if (target == plugins_.end()) {
-        s = Adopt(file, *std::move(image));
-        if (s.ok()) {
-          Plugin& fresh = *std::find_if(plugins_.begin(), plugins_.end(), [&](const auto& p) { return p.second->file == path; })->second;
-          for (const ControllerDeclaration& d : fresh.image->declaration().controllers)
-            if (Status p = PrepareController(fresh, d); !p.ok())
-              environment_.log.Error(p.error().message, "Controller of a new plugin does not start", {{"controller", d.name}});
-          environment_.informers->Start();
-          if (started_) ActivateAll(fresh);
-        }
-      } else if (target->second->file != path && present.contains(target->second->file)) {
-        s = MakeError(Code::kAlreadyExists, path + ": plugin " + target->first + " is already loaded from " + target->second->file +
-                                                ": keep one of the two files");
-      } else {
-        s = SwapTo(*target->second, *std::move(image), true);
-        // Remembered in any case: a build that was refused is not tried again until the file changes.
-        target->second->stamp = file.stamp;
-        if (s.ok()) target->second->file = path;
-      }
-    }
-    if (!s.ok()) Refuse(path, s.error());
+Manager::Plugin* Manager::OwnerOf(const std::string& path) const {
+  for (const auto& [name, plugin] : plugins_)
+    if (plugin->file == path) return plugin.get();
+  return nullptr;
+}
+
+// Loaded from exactly these bytes, or refused and not changed since.
+bool Manager::SeenBefore(const PluginFile& file, Plugin* owner) const {
+  if (owner != nullptr) return owner->stamp == file.stamp;
+  const std::lock_guard lock(mutex_);
+  const auto refused = refused_.find(file.path);
+  return refused != refused_.end() && refused->second.first == file.stamp;
+}
+
+Status Manager::AddPlugin(const PluginFile& file, std::shared_ptr<Image> image) {
+  const std::string name = image->declaration().name;
+  if (Status s = Adopt(file, std::move(image)); !s.ok()) return s;
+  Plugin& fresh = *plugins_.at(name);
+  for (const ControllerDeclaration& d : fresh.image->declaration().controllers)
+    if (Status s = PrepareController(fresh, d); !s.ok())
+      environment_.log.Error(s.error().message, "Controller of a new plugin does not start", {{"controller", d.name}});
+  environment_.informers->Start();
+  if (started_) ActivateAll(fresh);
+  return Ok();
+}
+
+// A file that is new or changed: touched only, a new plugin, or another build of one that is loaded.
+Status Manager::TakeIn(const PluginFile& file, Plugin* owner, const std::set<std::string>& present, std::shared_ptr<Image> image) {
+  const std::string& name = image->declaration().name;
+  if (owner != nullptr && owner->name != name)
+    return MakeError(Code::kInvalid, file.path + ": holds plugin " + name + " now, but " + owner->name +
+                                         " was loaded from it and keeps running: give each plugin a file of its own");
+  const auto found = plugins_.find(name);
+  if (found == plugins_.end()) return AddPlugin(file, std::move(image));
+  Plugin& target = *found->second;
+  if (owner == nullptr && present.contains(target.file))
+    return MakeError(Code::kAlreadyExists, file.path + ": plugin " + name + " is already loaded from " + target.file +
+                                               ": keep one of the two files");
+  // Remembered in any case: a build that was refused is not tried again until its file changes, and while its file is there the
+  // running build is not taken for removed.
+  {
     const std::lock_guard lock(mutex_);
-    if (s.ok()) {
-      refused_.erase(path);
-    } else {
-      refused_[path].first = file.stamp;
-      if (owner != plugins_.end()) owner->second->stamp = file.stamp;
-    }
+    target.file = file.path;
+    target.stamp = file.stamp;
   }
+  target.missing_since = {};
+  if (image->digest() == target.image->digest()) return Ok();  // touched or renamed, not changed
+  return SwapTo(target, std::move(image), true);
+}
+
+void Manager::Remember(const PluginFile& file, Plugin* owner, const Status& result) {
+  if (!result.ok()) Refuse(file.path, result.error());
+  const std::lock_guard lock(mutex_);
+  if (result.ok()) {
+    refused_.erase(file.path);
+  } else {
+    refused_[file.path].first = file.stamp;
+    if (owner != nullptr) owner->stamp = file.stamp;
+  }
+}
+
+// True: something is missing whose removal is not confirmed yet (renames and ConfigMap mounts replace files that way).
+bool Manager::UnloadVanished(const std::set<std::string>& present, bool confirm_removal) {
+  bool again = false;
   std::vector<std::string> vanished;
   const auto now = std::chrono::steady_clock::now();
   for (auto& [name, plugin] : plugins_) {
-    if (present.contains(plugin->file)) continue;
+    if (present.contains(plugin->file)) {
+      plugin->missing_since = {};
+      continue;
+    }
     if (plugin->missing_since == std::chrono::steady_clock::time_point{}) plugin->missing_since = now;
     if (confirm_removal && now - plugin->missing_since < options_.removal_delay) {
       again = true;
@@ -283,6 +308,34 @@ bool Manager::Rescan(bool confirm_removal) {
     }
   }
   for (const std::string& name : vanished) Unload(name);
+  return again;
+}
+
+bool Manager::Rescan(bool confirm_removal) {
+  const std::lock_guard control(control_mutex_);
+  if (stopped_ || !prepared_) return false;
+  std::vector<PluginFile> files;
+  std::set<std::string> present;
+  for (const std::string& dir : options_.dirs) {
+    Result<std::vector<PluginFile>> found = ScanDirectory(dir);
+    if (!found.ok()) return true;  // a directory that can not be read right now removes nothing
+    for (PluginFile& f : *found)
+      if (present.insert(f.path).second) files.push_back(std::move(f));
+  }
+  bool again = false;
+  for (const PluginFile& file : files) {
+    Plugin* owner = OwnerOf(file.path);
+    if (SeenBefore(file, owner)) continue;
+    Result<std::shared_ptr<Image>> image = LoadFile(file.path);
+    if (!image.ok() && image.code() == Code::kUnavailable) {
+      again = true;  // still being copied
+      const std::lock_guard lock(mutex_);
+      refused_[file.path].second = image.error().message;
+      continue;
+    }
+    Remember(file, owner, image.ok() ? TakeIn(file, owner, present, *std::move(image)) : Status(image.error()));
+  }
+  again = UnloadVanished(present, confirm_removal) || again;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(refused_, [&](const auto& r) { return !present.contains(r.first); });

@@ -11,6 +11,8 @@ namespace {
 constexpr auto kFinishLimit = std::chrono::seconds(10);
 constexpr auto kCancelLimit = std::chrono::seconds(5);
 constexpr auto kCatchUpLimit = std::chrono::seconds(10);
+// Caches that only the new build needs are filled while the old one works; a resource that never syncs must not block other swaps.
+constexpr auto kSyncLimit = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -70,8 +72,10 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
     image_ = std::move(image);
     return report;
   }
-  if (!next->WaitSynced(cancel))
-    return MakeError(Code::kCancelled, name() + ": stopped before the new build's caches were synced");
+  if (!next->WaitSynced(cancel, kSyncLimit))
+    return cancel->cancelled() ? MakeError(Code::kCancelled, name() + ": stopped before the new build's caches were synced")
+                               : MakeError(Code::kTimeout, name() + ": caches of the new build do not sync (" + next->Unsynced() +
+                                                               "): does the server have these resources, does RBAC allow to list them?");
   if (Status s = next->Health(); !s.ok()) return s.error();
 
   const clock::MonoTime paused = environment_->clock->Monotonic();

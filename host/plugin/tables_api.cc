@@ -24,7 +24,7 @@ namespace {
 int32_t Get(kcm_context* c, uint32_t watch, kcm_str key, kcm_object** out) {
   Instance& i = InstanceOf(c);
   *out = nullptr;
-  const WatchState* w = i.Watch(watch);
+  const std::shared_ptr<const WatchState> w = i.Watch(watch);
   if (w == nullptr) return KCM_ERR_INVALID;
   if (i.state() == State::kStopped) return KCM_ERR_STOPPED;
   if (!w->informer) return KCM_OK;
@@ -37,7 +37,7 @@ int32_t List(kcm_context* c, const kcm_query* q, kcm_list** out, kcm_error* erro
   Instance& i = InstanceOf(c);
   *out = nullptr;
   if (q == nullptr || q->size < sizeof(kcm_query)) return Fail(error, KCM_ERR_INVALID, "no query");
-  const WatchState* w = i.Watch(q->watch);
+  const std::shared_ptr<const WatchState> w = i.Watch(q->watch);
   if (w == nullptr) return Fail(error, KCM_ERR_INVALID, "no watch " + std::to_string(q->watch));
   if (i.state() == State::kStopped) return Fail(error, KCM_ERR_STOPPED, "stopped");
   if (q->index >= 0 && static_cast<size_t>(q->index) >= w->indexes.size() && w->informer)
@@ -69,13 +69,10 @@ void ListRelease(kcm_list* list) {
   delete list;
 }
 uint32_t Synced(kcm_context* c, uint32_t watch) {
-  const WatchState* w = InstanceOf(c).Watch(watch);
-  if (w == nullptr) return 0;
-  if (!w->informer) return 1;
-  return (w->subscription ? w->subscription->HasSynced() : w->informer->HasSynced()) ? 1 : 0;
+  return InstanceOf(c).WatchSynced(watch) ? 1 : 0;
 }
 uint64_t ResourceVersion(kcm_context* c, uint32_t watch) {
-  const WatchState* w = InstanceOf(c).Watch(watch);
+  const std::shared_ptr<const WatchState> w = InstanceOf(c).Watch(watch);
   return w == nullptr || !w->informer ? 0 : w->informer->ResourceVersion();
 }
 int32_t AddWatch(kcm_context* c, kcm_str group, kcm_str version, kcm_str resource, uint32_t* watch, kcm_error* error) {

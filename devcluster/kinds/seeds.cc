@@ -146,12 +146,16 @@ void AddService(Seeds& seeds) {
   Add(seeds, "networking.k8s.io", "servicecidrs", "ServiceCIDR", std::move(range));
 }
 
-// Contents that only the server knows (its CA, the day it started) are its own to fill in.
+// The authentication map's contents (the CA) are the server's own to fill in. Tracking of legacy
+// tokens counts as on since long ago, so that the token cleaner goes by the age of each token
+// alone.
 void AddConfigMaps(Seeds& seeds) {
-  for (const char* name : {"extension-apiserver-authentication",
-                           "kube-apiserver-legacy-service-account-token-tracking"}) {
-    Add(seeds, "", "configmaps", "ConfigMap", {{"metadata", Metadata("kube-system", name)}});
-  }
+  Add(seeds, "", "configmaps", "ConfigMap",
+      {{"metadata", Metadata("kube-system", "extension-apiserver-authentication")}});
+  Json tracking = {{"metadata", Metadata("kube-system",
+                                         "kube-apiserver-legacy-service-account-token-tracking")}};
+  tracking["data"] = {{"since", "2024-01-01"}};
+  Add(seeds, "", "configmaps", "ConfigMap", std::move(tracking));
 }
 
 void AddApiServices(Seeds& seeds) {

@@ -214,6 +214,12 @@ std::string MetricText(const Json& metric, const Json* current) {
 
 Json AutoscalerCells(const Json& o, std::string_view now) {
   std::string targets;
+  if (const Json* percent = Find(o, "spec.targetCPUUtilizationPercentage")) {  // version 1
+    const Json* now_percent = Find(o, "status.currentCPUUtilizationPercentage");
+    targets =
+        "cpu: " + (now_percent == nullptr ? std::string("<unknown>") : now_percent->dump() + "%") +
+        "/" + percent->dump() + "%";
+  }
   const Json& metrics = Items(o, "spec.metrics");
   const Json& current = Items(o, "status.currentMetrics");
   for (size_t i = 0; i < metrics.size() && i < 2; ++i) {

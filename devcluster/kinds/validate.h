@@ -38,6 +38,8 @@ void IntOrPercent(FieldErrors& out, const Json& object, std::string_view path);
 
 // ---- pods (validate_pod.cc) ----
 FieldErrors ValidatePodSpec(const Json& spec, const std::string& path);
+// Warnings about accepted pod specs.
+void WarnOfPodSpec(const RequestInfo& info, const Json& spec, const std::string& path);
 FieldErrors ValidatePod(const Validation& v, const Json& pod);
 FieldErrors ValidatePodUpdate(const Validation& v, const Json& pod, const Json& old);
 

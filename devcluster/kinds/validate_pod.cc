@@ -5,6 +5,8 @@
 
 #include "devcluster/api/api_error.h"
 #include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/go_diff.h"
+#include "devcluster/kinds/strategy.h"
 #include "devcluster/kinds/validate.h"
 #include "kcm/rules/json_node.h"
 #include "kcm/rules/name_validation.h"
@@ -252,12 +254,32 @@ void ValidateSpecUpdate(FieldErrors& out, const Json& pod, const Json& old, cons
   }
   const Json spec = pod.value("spec", Json::object()), previous = old.value("spec", Json::object());
   if (Fixed(spec, previous, !gates.empty()) != previous) {
-    out.push_back(ForbiddenField(
-        "spec", std::string(kPodUpdateText) + "\n" + Dump(spec, schema.Find("core.v1.PodSpec"))));
+    out.push_back(
+        ForbiddenField("spec", std::string(kPodUpdateText) + "\n" +
+                                   GoDiff(previous, spec, *schema.Find("core.v1.PodSpec"))));
   }
 }
 
-void ValidateEphemeralUpdate(FieldErrors& out, const Json& pod, const Json& old) {
+void ValidateResize(FieldErrors& out, const Json& pod, const Json& old) {
+  if (const std::string before = QosClass(old); before != QosClass(pod)) {
+    out.push_back(InvalidValue("spec", GoQuote(before),
+                               "Pod QOS Class may not change as a result of resizing"));
+  }
+  const Json& now = Items(pod, "spec.containers");
+  const Json& was = Items(old, "spec.containers");
+  for (size_t i = 0; i < now.size() && i < was.size(); ++i) {
+    for (const char* kind : {"requests", "limits"}) {
+      const std::string path = std::string("resources.") + kind;
+      if (!IsEmpty(Find(was[i], path)) && IsEmpty(Find(now[i], path))) {
+        out.push_back(ForbiddenField(At("spec", "containers", i) + "." + path,
+                                     std::string("resource ") + kind + " cannot be removed"));
+      }
+    }
+  }
+}
+
+void ValidateEphemeralUpdate(FieldErrors& out, const Json& pod, const Json& old,
+                             const Schema& schema) {
   const Json& now = Items(pod, "spec.ephemeralContainers");
   const Json& before = Items(old, "spec.ephemeralContainers");
   for (size_t i = 0; i < before.size(); ++i) {
@@ -272,12 +294,33 @@ void ValidateEphemeralUpdate(FieldErrors& out, const Json& pod, const Json& old)
     } else if (*it != before[i]) {
       out.push_back(ForbiddenField(
           "spec.ephemeralContainers",
-          "existing ephemeral containers " + GoQuote(name) + " may not be changed\n"));
+          "existing ephemeral containers " + GoQuote(name) + " may not be changed\n" +
+              GoDiff(before[i], *it, *schema.Find("core.v1.EphemeralContainer"))));
     }
   }
 }
 
 }  // namespace
+
+void WarnOfPodSpec(const RequestInfo& info, const Json& spec, const std::string& path) {
+  const Json& volumes = Items(spec, "volumes");
+  for (size_t i = 0; i < volumes.size(); ++i) {
+    const std::string at = At(path, "volumes", i);
+    if (Find(volumes[i], "rbd") != nullptr) {
+      Warn(info, at + ".rbd: deprecated in v1.28, non-functional in v1.31+");
+    }
+    if (Find(volumes[i], "cephfs") != nullptr) {
+      Warn(info, at + ".cephfs: deprecated in v1.28, non-functional in v1.31+");
+    }
+    if (Find(volumes[i], "gitRepo") != nullptr) Warn(info, at + ".gitRepo: deprecated in v1.11");
+  }
+  const Json& spread = Items(spec, "topologySpreadConstraints");
+  for (size_t i = 0; i < spread.size(); ++i) {
+    if (Find(spread[i], "labelSelector") != nullptr) continue;
+    Warn(info, At(path, "topologySpreadConstraints", i) +
+                   ".labelSelector: a null labelSelector results in matching no pod");
+  }
+}
 
 FieldErrors ValidatePodSpec(const Json& spec, const std::string& path) {
   FieldErrors out;
@@ -321,7 +364,15 @@ FieldErrors ValidatePod(const Validation& v, const Json& pod) {
     out.push_back(ForbiddenField("spec.nodeName",
                                  "cannot be set until all schedulingGates have been cleared"));
   }
-  (void)v;
+  const std::string_view name = Text(pod, "metadata.name");
+  const Faults faults = rules::ValidateDns1123Label(name);
+  if (!faults.empty() && rules::ValidateDns1123Subdomain(name).empty()) {
+    Warn(v.info,
+         "metadata.name: this is used in the Pod's hostname, which can result in surprising "
+         "behavior; a DNS label is recommended: [" +
+             rules::JoinProblems(faults) + "]");
+  }
+  if (spec != nullptr) WarnOfPodSpec(v.info, *spec, "spec");
   return out;
 }
 
@@ -331,14 +382,11 @@ FieldErrors ValidatePodUpdate(const Validation& v, const Json& pod, const Json& 
   if (sub == "status" || sub == "binding") return out;
   if (sub == "ephemeralcontainers") {
     Append(out, ValidatePodSpec(pod.value("spec", Json::object()), "spec"));
-    ValidateEphemeralUpdate(out, pod, old);
+    ValidateEphemeralUpdate(out, pod, old, v.schema);
     return out;
   }
   if (sub == "resize") {
-    if (Text(pod, "status.qosClass") != Text(old, "status.qosClass")) {
-      out.push_back(InvalidValue("spec", GoQuote(Text(pod, "status.qosClass")),
-                                 "Pod QoS Class may not change as a result of resizing"));
-    }
+    ValidateResize(out, pod, old);
     return out;
   }
   ValidateSpecUpdate(out, pod, old, v.schema);

@@ -4,6 +4,7 @@
 
 #include "devcluster/api/api_error.h"
 #include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/go_diff.h"
 #include "devcluster/kinds/validate.h"
 #include "kcm/rules/json_node.h"
 #include "kcm/rules/quantity.h"
@@ -121,8 +122,9 @@ void ValidateClaimUpdate(FieldErrors& out, const Validation& v, const Json& o, c
   const bool bound = Text(old, "status.phase") == "Bound";
   if (FixedClaim(o, old, bound) != old.value("spec", Json::object())) {
     out.push_back(ForbiddenField(
-        "spec", kClaimText + Dump(o.value("spec", Json::object()),
-                                  v.schema.Find("core.v1.PersistentVolumeClaimSpec"))));
+        "spec",
+        kClaimText + GoDiff(old.value("spec", Json::object()), o.value("spec", Json::object()),
+                            *v.schema.Find("core.v1.PersistentVolumeClaimSpec"))));
     return;
   }
   const Json* now = Find(o, "spec.resources.requests.storage");

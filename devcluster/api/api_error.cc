@@ -2,6 +2,7 @@
 // Builders of API errors (api_error.h).
 #include "devcluster/api/api_error.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -119,14 +120,17 @@ ApiError Expired(std::string message) { return Make(410, "Expired", std::move(me
 
 ApiError Invalid(std::string_view group, std::string_view kind, std::string_view name,
                  const std::vector<FieldError>& errors) {
-  std::string text;
+  // The message names equal errors once; every cause stays.
+  std::vector<std::string> texts;
   Json causes = Json::array();
   for (const FieldError& e : errors) {
-    if (!text.empty()) text += ", ";
-    text += e.field.empty() ? e.message : e.field + ": " + e.message;
+    std::string one = e.field.empty() ? e.message : e.field + ": " + e.message;
+    if (std::find(texts.begin(), texts.end(), one) == texts.end()) texts.push_back(std::move(one));
     causes.push_back(Cause(e));
   }
-  if (errors.size() > 1) text = "[" + text + "]";
+  std::string text;
+  for (const std::string& one : texts) text += (text.empty() ? "" : ", ") + one;
+  if (texts.size() > 1) text = "[" + text + "]";
   Json details = ResourceDetails(name, group, kind);
   details["causes"] = std::move(causes);
   return Make(422, "Invalid",

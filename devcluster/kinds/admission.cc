@@ -44,9 +44,9 @@ Refusal NamespaceLifecycle(const Admission& a) {
 Refusal RunAdmission(const Admission& a, const Authorizer& authorizer) {
   if (Refusal r = NamespaceLifecycle(a)) return r;
   constexpr Refusal (*kPlugins[])(const Admission&) = {
-      AssignAccount,     TaintNewNode,     LimitRanger,      ResolvePriority, DefaultTolerations,
-      ApplyRuntimeClass, PodSecurity,      ProtectInUse,     DefaultClasses,  CheckClaimResize,
-      CheckResize,       RestrictSubjects, AllocateAddresses};
+      AssignAccount,      TaintNewNode,      LimitRanger,      ResolvePriority,
+      DefaultTolerations, ApplyRuntimeClass, PodSecurity,      ProtectInUse,
+      DefaultClasses,     CheckClaimResize,  RestrictSubjects, AllocateAddresses};
   for (const auto plugin : kPlugins) {
     if (Refusal r = plugin(a)) return r;
   }

@@ -39,7 +39,7 @@ Refusal DefaultTolerations(const Admission& a);
 Refusal AssignAccount(const Admission& a);    // ServiceAccount
 Refusal ResolvePriority(const Admission& a);  // Priority, for pods and priority classes
 Refusal ApplyRuntimeClass(const Admission& a);
-Refusal CheckResize(const Admission& a);  // pods/resize against the node
+Refusal CheckResize(const Admission& a);  // pods/resize against the node; after validation
 // pod_security.cc
 Refusal PodSecurity(const Admission& a);
 // admission_limits.cc

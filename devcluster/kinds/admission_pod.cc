@@ -249,11 +249,11 @@ Refusal CheckResize(const Admission& a) {
     const auto shown = [cpu](const rules::Quantity& q) {
       return std::to_string(cpu ? q.MilliValue() : q.Value());
     };
-    return ForbiddenWithCause(a.kind.gvr, a.info.name,
-                              std::string("node didn't have enough allocatable resources: ") +
-                                  resource + ", requested: " + shown(wanted) +
-                                  ", allocatable: " + shown(has),
-                              {"NodeCapacity", "", ""});
+    ApiError error =
+        a.Forbid(std::string("node didn't have enough allocatable resources: ") + resource +
+                 ", requested: " + shown(wanted) + ", allocatable: " + shown(has));
+    error.details["causes"] = Json::array({Json{{"reason", "NodeCapacity"}}});
+    return error;
   }
   return std::nullopt;
 }

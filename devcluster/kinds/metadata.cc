@@ -159,10 +159,13 @@ FieldErrors ValidateMetadataUpdate(const Json& object, const Json& old, const Sc
         added += (added.empty() ? "" : ", ") + GoQuote(f.get<std::string>());
     }
     if (!added.empty()) {
-      out.push_back(ForbiddenField("metadata.finalizers",
-                                   "no new finalizers can be added if the object is being deleted, "
-                                   "found new finalizers []string{" +
-                                       added + "}"));
+      const FieldError error =
+          ForbiddenField("metadata.finalizers",
+                         "no new finalizers can be added if the object is being deleted, "
+                         "found new finalizers []string{" +
+                             added + "}");
+      out.push_back(error);
+      out.push_back(error);
     }
   }
   for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",

@@ -60,6 +60,21 @@ std::shared_ptr<const ResourceKind> Bind(const KindRow& row,
     };
   }
   BindConversion(*kind);
+  if (kind->to_storage) {
+    // What a conversion leaves out is written as the other version's type demands.
+    const Message* stored = schema->Find(
+        row.resource == "events" ? "core.v1.Event" : "autoscaling.v2.HorizontalPodAutoscaler");
+    kind->to_storage = [schema, stored, convert = kind->to_storage](const Json& given) {
+      Json out = convert(given);
+      Canonicalise(out, *stored);
+      return out;
+    };
+    kind->from_storage = [schema, message, convert = kind->from_storage](const Json& object) {
+      Json out = convert(object);
+      Canonicalise(out, *message);
+      return out;
+    };
+  }
   BindTable(*kind);
   return kind;
 }
@@ -83,6 +98,11 @@ std::optional<ApiError> Registry::Admit(const ResourceKind& kind, Json& object, 
 
 std::optional<ApiError> Registry::AdmitFinal(const ResourceKind& kind, const Json& object,
                                              const Json* old, const RequestInfo& info) const {
+  Json copy;
+  if (info.subresource == "resize") {
+    copy = object;
+    if (Refusal r = CheckResize({kind, copy, old, info})) return r;
+  }
   return AdmitQuota(kind, object, old, info);
 }
 

@@ -52,17 +52,14 @@ void PrepareSigningRequest(Json& request, const RequestInfo& info) {
   if (info.user.extra.is_object() && !info.user.extra.empty()) spec["extra"] = info.user.extra;
 }
 
-void PreparePod(Json& pod) {
+void PreparePod(Json& pod, const RequestInfo& info) {
   Json& status = pod["status"];
   status["qosClass"] = QosClass(pod);
-  if (!IsEmpty(Find(pod, "spec.schedulingGates"))) {
-    status["conditions"] =
-        Json::array({{{"type", "PodScheduled"},
-                      {"status", "False"},
-                      {"reason", "SchedulingGated"},
-                      {"message", "Scheduling is blocked due to non-empty scheduling gates"},
-                      {"observedGeneration", 1}}});
-  }
+  if (IsEmpty(Find(pod, "spec.schedulingGates"))) return;
+  Json gated = {{"type", "PodScheduled"}, {"status", "False"}, {"reason", "SchedulingGated"}};
+  gated["message"] = "Scheduling is blocked due to non-empty scheduling gates";
+  gated["lastTransitionTime"] = info.now;
+  status["conditions"] = Json::array({gated});
 }
 
 void PrepareNamespace(Json& ns) {
@@ -279,7 +276,7 @@ void PrepareCreate(const KindRow& row, const Message& message, Json& object,
   DeduplicateOwners(object, info);
   if (!row.empty_status.empty()) object["status"] = Json::parse(row.empty_status);
   if (row.generation != Generation::kNone) Child(object, "metadata")["generation"] = 1;
-  if (row.resource == "pods") PreparePod(object);
+  if (row.resource == "pods") PreparePod(object, info);
   if (row.resource == "jobs") PrepareJob(object);
   if (row.resource == "namespaces") PrepareNamespace(object);
   if (row.resource == "persistentvolumes") object["status"]["lastPhaseTransitionTime"] = info.now;

@@ -75,10 +75,7 @@ std::optional<std::string> FieldLabel(const Gvr& gvr, std::string_view key, cons
     const std::string component(Text(o, "source.component"));
     return component.empty() ? std::string(Text(o, "reportingComponent")) : component;
   }
-  if (key == "status.podIPs") {
-    const Json& ips = Items(o, "status.podIPs");
-    return ips.empty() ? std::string() : std::string(Text(ips[0], "ip"));
-  }
+  if (key == "status.podIPs") return "";  // known, but it selects nothing (d-03)
   // Events of both groups are kept in the core form: both names of a member are tried.
   std::string path(key);
   if (row->group == "events.k8s.io" && Find(o, "involvedObject") != nullptr) {

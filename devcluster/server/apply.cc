@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server-side apply (apply.h).
+// Server-side apply (apply.h): reads and checks the configuration, settles ownership, then updates
+// as usual.
 #include "devcluster/server/apply.h"
 
+#include <algorithm>
+#include <map>
+
 #include "devcluster/server/convert.h"
-#include "devcluster/server/patch_document.h"
+#include "devcluster/server/managed_fields.h"
 
 namespace kcm::devcluster {
 
@@ -11,52 +15,161 @@ using host::wire::ObjectPtr;
 
 namespace {
 
+// `failed to create typed patch object (NS/NAME; apps/v1, Kind=Deployment): WHY`
+[[noreturn]] void FailTyped(const Json& configuration, const Resource& r, const std::string& why) {
+  const std::string group = r.gvr().group + "/" + r.gvr().version;
+  Fail(Untyped("failed to create typed patch object (" +
+               TextAt(configuration, {"metadata", "namespace"}) + "/" +
+               TextAt(configuration, {"metadata", "name"}) + "; " + group +
+               ", Kind=" + r.kind->kind + "): " + why));
+}
+
 Json ReadConfiguration(const Request& request, const Resource& r) {
   Json j = ParseYaml(request.http->body);
   if (!j.is_object()) Fail(BadRequest("error decoding YAML: the body is not an object"));
-  for (const char* member : {"apiVersion", "kind"}) {
-    if (TextAt(j, {member}).empty())
-      Fail(BadRequest(std::string("Object '") + member +
-                      "' is missing in the applied configuration"));
-  }
-  if (TextAt(j, {"apiVersion"}) != r.type.api_version || TextAt(j, {"kind"}) != r.type.kind) {
-    Fail(BadRequest("the applied configuration is " + TextAt(j, {"apiVersion"}) +
-                    ", Kind=" + TextAt(j, {"kind"}) + ", the URL is for " + r.type.api_version +
-                    ", Kind=" + r.type.kind));
+  const std::string version = TextAt(j, {"apiVersion"}), kind = TextAt(j, {"kind"});
+  if (version.empty()) Fail(BadRequest("invalid object type: /, Kind=" + kind));
+  if (kind.empty()) Fail(BadRequest("Object 'Kind' is missing in the applied configuration"));
+  if (version != r.type.api_version || kind != r.type.kind) {
+    Fail(BadRequest("the applied configuration is " + version + ", Kind=" + kind +
+                    ", the URL is for " + r.type.api_version + ", Kind=" + r.type.kind));
   }
   if (const Json* m = Find(j, {"metadata", "managedFields"}); m != nullptr && !m->is_null()) {
     Fail(BadRequest("metadata.managedFields must be nil"));
   }
   if (!j["metadata"].is_object()) j["metadata"] = Json::object();
+  const std::string name = TextAt(j, {"metadata", "name"});
+  if (!name.empty() && name != request.info.name) {
+    Fail(BadRequest("the name of the object (" + name + ") does not match the name on the URL (" +
+                    request.info.name + ")"));
+  }
+  j["metadata"]["name"] = request.info.name;
   return j;
+}
+
+// Maps of texts: null is the empty text, anything else is a mistake of type.
+void CheckTexts(const Json& whole, const Resource& r, Json* object, const std::string& path) {
+  for (const char* member : {"data", "stringData", "labels", "annotations"}) {
+    const auto it = object->find(member);
+    if (it == object->end() || !it->is_object()) continue;
+    for (auto entry = it->begin(); entry != it->end(); ++entry) {
+      if (entry->is_null()) *entry = "";
+      if (entry->is_string() || r.kind->custom) continue;
+      FailTyped(whole, r,
+                path + "." + member + "." + entry.key() +
+                    ": expected string, got &value.valueUnstructured{Value:" + entry->dump() + "}");
+    }
+  }
+}
+
+void CheckDuplicates(const Json& whole, const Resource& r, const Json& value,
+                     const std::string& path, const std::string& shown, const FieldShapes& shapes) {
+  if (value.is_object()) {
+    for (const auto& [name, member] : value.items()) {
+      CheckDuplicates(whole, r, member, path.empty() ? name : path + "." + name, shown + "." + name,
+                      shapes);
+    }
+    return;
+  }
+  const FieldShape shape = value.is_array() ? shapes(path) : FieldShape();
+  if (!value.is_array() || shape.list == FieldShape::List::kAtomic) return;
+  std::map<std::string, int> seen;
+  for (const Json& item : value) {
+    const std::string element = ItemElement(item, shape);
+    if (element.empty()) continue;
+    std::string key;
+    FieldSet one;
+    one.children[element].self = true;
+    one.ForEach([&](const std::string& text) { key = text; });
+    if (++seen[element] > 1) FailTyped(whole, r, shown + ": duplicate entries for key " + key);
+    CheckDuplicates(whole, r, item, path, shown + key, shapes);
+  }
+}
+
+void CheckTyped(const Resource& r, Json* configuration, const FieldShapes& shapes) {
+  CheckTexts(*configuration, r, configuration, "");
+  CheckTexts(*configuration, r, &(*configuration)["metadata"], ".metadata");
+  CheckDuplicates(*configuration, r, *configuration, "", "", shapes);
+  if (!r.kind->decode) return;
+  Json decoded = *configuration;
+  std::vector<std::string> unknown;
+  const std::optional<std::string> error = r.kind->decode(decoded, &unknown);
+  if (error) FailTyped(*configuration, r, *error);
+  if (!unknown.empty())
+    FailTyped(*configuration, r, "." + unknown.front() + ": field not declared in schema");
+}
+
+[[noreturn]] void FailConflicts(const std::vector<Applied::Conflict>& conflicts) {
+  Json causes = Json::array();
+  std::map<std::string, std::vector<std::string>> by_owner;
+  for (const Applied::Conflict& c : conflicts) {
+    by_owner[c.owner].push_back(c.field);
+    causes.push_back({{"reason", "FieldManagerConflict"},
+                      {"message", "conflict with " + c.owner},
+                      {"field", c.field}});
+  }
+  std::string text;
+  for (const auto& [owner, fields] : by_owner) {
+    if (!text.empty()) text += "\n";
+    if (fields.size() == 1) {
+      text += "conflict with " + owner + ": " + fields[0];
+      continue;
+    }
+    text += "conflicts with " + owner + ":";
+    for (const std::string& f : fields) text += "\n- " + f;
+  }
+  ApiError e;
+  e.code = 409;
+  e.reason = "Conflict";
+  e.message = "Apply failed with " + std::to_string(conflicts.size()) +
+              (conflicts.size() == 1 ? " conflict: " : " conflicts: ") + text;
+  e.details = {{"causes", causes}};
+  Fail(std::move(e));
 }
 
 }  // namespace
 
+Json EmptyObject(const Resource& r) {
+  Json empty = {
+      {"kind", r.type.kind}, {"apiVersion", r.type.api_version}, {"metadata", Json::object()}};
+  if (r.kind->decode) (void)r.kind->decode(empty, nullptr);
+  return empty;
+}
+
 Answer HandleApply(const State& state, Request& request) {
   const Resource& r = *request.resource;
-  const WriteOptions options = ReadWriteOptions(request, "PatchOptions");
+  WriteOptions options = ReadWriteOptions(request, "PatchOptions");
   if (!options.manager_given) {
     Fail(Invalid("meta.k8s.io", "PatchOptions", "",
                  {Required("fieldManager", "is required for apply patch")}));
   }
-  const Json wanted = ReadConfiguration(request, r);
+  options.apply = true;
+  options.warn = false;
+  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
+  Json configuration = ReadConfiguration(request, r);
+  CheckTyped(r, &configuration, shapes);
+  const FieldManager manager{options.manager, r.type.api_version, request.info.subresource,
+                             request.info.now};
   const std::string key = Store::Key(request.info.ns, request.info.name);
   if (!state.store->Get(*r.table, key) && request.info.subresource.empty()) {
-    Json fresh = wanted;
-    fresh["metadata"]["name"] = request.info.name;
-    DecodePatched(request, r, options, &fresh);
+    Json fresh = configuration;
+    DecodePatched(request, r, options, "", &fresh);
+    fresh["metadata"]["managedFields"] = FirstApply(configuration, manager, shapes);
     return ObjectAnswer(state, request, 201, r,
                         CreateObject(state, request, r, options, std::move(fresh)));
   }
-  const Gvr gvr = r.gvr();
+  const Json empty = EmptyObject(r);
+  const bool force = request.query.Flag("force");
+  const std::string given_version = TextAt(configuration, {"metadata", "resourceVersion"});
   Change change;
-  change.patch = change.apply = true;
+  change.patch = true;
   change.make = [&](const Json& current) {
-    Json next = ApplyStrategicPatch(
-        current, wanted, [&](std::string_view path) { return state.kinds->MergeKey(gvr, path); });
-    DecodePatched(request, r, options, &next);
-    return next;
+    Applied applied =
+        ApplyConfiguration(current, configuration, empty, force, manager, shapes,
+                           [&](Json* object) { DecodePatched(request, r, options, "", object); });
+    if (!applied.conflicts.empty()) FailConflicts(applied.conflicts);
+    if (!given_version.empty()) applied.object["metadata"]["resourceVersion"] = given_version;
+    return std::move(applied.object);
   };
   return ObjectAnswer(state, request, 200, r, UpdateObject(state, request, r, options, change));
 }

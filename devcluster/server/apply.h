@@ -12,4 +12,8 @@ Answer HandleApply(const State& state, Request& request);
 std::function<Json(const Json&)> PatchFunction(const State& state, const Request& request,
                                                const Resource& resource);
 
+// What an object of the kind looks like before anything is set: ownership of a new object is
+// counted from it.
+Json EmptyObject(const Resource& resource);
+
 }  // namespace kcm::devcluster

@@ -167,8 +167,8 @@ void RequireKind(const Resource& r, Json* object) {
 std::vector<std::string> StrictErrors(const std::vector<std::string>& duplicates,
                                       const std::vector<std::string>& unknown) {
   std::vector<std::string> out;
-  for (const std::string& d : duplicates) out.push_back("duplicate field " + GoQuote(d));
   for (const std::string& u : unknown) out.push_back("unknown field " + GoQuote(u));
+  for (const std::string& d : duplicates) out.push_back("duplicate field " + GoQuote(d));
   return out;
 }
 
@@ -200,10 +200,11 @@ Json ReadObject(Request& request, const Resource& resource, const WriteOptions& 
 }
 
 void DecodePatched(Request& request, const Resource& resource, const WriteOptions& options,
-                   Json* object) {
+                   const std::string& shown, Json* object) {
   if (!object->is_object()) Fail(Unprocessable());
   const auto invalid = [&](const std::string& text) {
-    Fail(Invalid("", "", "", {InvalidValue("patch", GoQuote(Dump(*object)), text)}));
+    Fail(Invalid("", "", "",
+                 {InvalidValue("patch", GoQuote(shown.empty() ? Dump(*object) : shown), text)}));
   };
   const std::string kind = TextAt(*object, {"kind"}), version = TextAt(*object, {"apiVersion"});
   if (version != resource.type.api_version || kind != resource.type.kind) {
@@ -217,8 +218,13 @@ void DecodePatched(Request& request, const Resource& resource, const WriteOption
   std::vector<std::string> unknown;
   if (resource.kind->decode) {
     Json decoded = *object;
-    if (const std::optional<std::string> error = resource.kind->decode(decoded, &unknown))
-      invalid(*error);
+    if (const std::optional<std::string> error = resource.kind->decode(decoded, &unknown)) {
+      // A strategic patch is laid over the typed object, where the same mistake has another name.
+      const bool slice = !shown.empty() &&
+                         error->find("cannot unmarshal string into") != std::string::npos &&
+                         error->find("of type []") != std::string::npos;
+      invalid(slice ? "cannot restore slice from string" : *error);
+    }
     const std::vector<std::string> errors = StrictErrors({}, unknown);
     if (options.strict && !errors.empty()) invalid("strict decoding error: " + Joined(errors));
     if (options.warn) request.warnings.insert(request.warnings.end(), errors.begin(), errors.end());

@@ -78,7 +78,7 @@ std::shared_ptr<ResourceKind> MakeKind(const Json& crd, const Json& version) {
   k->namespaced = TextAt(spec, {"scope"}) == "Namespaced";
   k->short_names = Words(Find(spec, {"names", "shortNames"}));
   k->categories = Words(Find(spec, {"names", "categories"}));
-  k->verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+  k->verbs = {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
   k->custom = true;
   k->delete_returns_object = false;
   k->storage_group = k->gvr.group;

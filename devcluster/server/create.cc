@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "devcluster/server/apply.h"
 #include "devcluster/server/convert.h"
 #include "devcluster/server/crd.h"
+#include "devcluster/server/managed_fields.h"
 #include "devcluster/server/write.h"
 
 namespace kcm::devcluster {
@@ -35,7 +37,10 @@ void RunAdmission(const State& state, const Request& request, const Resource& r,
 
 void RefuseInvalid(const Resource& r, const Json& object, const std::vector<FieldError>& errors) {
   if (errors.empty()) return;
-  Fail(Invalid(r.gvr().group, r.kind->kind, TextAt(object, {"metadata", "name"}), errors));
+  // Two groups of one store (events) share the strategy, whose errors name the store's group.
+  const std::string& group =
+      r.kind->storage_version.empty() ? r.gvr().group : r.kind->storage_group;
+  Fail(Invalid(group, r.kind->kind, TextAt(object, {"metadata", "name"}), errors));
 }
 
 // Final admission and the writes that it asks for. True: a side write lost a race, repeat all.
@@ -69,6 +74,22 @@ Json StoredForm(const Resource& r, Json object) {
   object["kind"] = r.stored_type.kind;
   object["apiVersion"] = r.stored_type.api_version;
   return object;
+}
+
+// Strategies of subresources start from the stored metadata; ownership is what the write made of
+// it.
+void SetOwners(const Json& owners, Json* metadata) {
+  if (owners.is_array() && !owners.empty()) {
+    (*metadata)["managedFields"] = owners;
+  } else {
+    metadata->erase("managedFields");
+  }
+}
+
+FieldManager ManagerOf(const Request& request, const Resource& r, const WriteOptions& options,
+                       const std::string& subresource) {
+  return {options.manager, r.type.api_version,
+          subresource.empty() ? request.info.subresource : subresource, request.info.now};
 }
 
 void FillServerMetadata(Json* metadata, const std::string& now) {
@@ -163,6 +184,8 @@ ObjectPtr CreateObject(const State& state, Request& request, const Resource& r,
   request.info.dry_run = options.dry_run;
   if (r.kind->set_defaults) r.kind->set_defaults(object);
   if (r.kind->namespaced) RequireLiveNamespace(state, r, request.info.ns, given);
+  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
+  const Json empty = options.apply ? Json() : EmptyObject(r);
   for (int attempt = 0;; ++attempt) {
     Json next = object;
     if (given.empty() && !base.empty()) {
@@ -170,8 +193,14 @@ ObjectPtr CreateObject(const State& state, Request& request, const Resource& r,
       request.info.name = next["metadata"]["name"];
     }
     RunAdmission(state, request, r, &next, nullptr);
+    if (!options.apply) {
+      TrackWrite(empty, true, r.kind->has_status, ManagerOf(request, r, options, ""), shapes,
+                 &next);
+    }
     FillServerMetadata(&next["metadata"], request.info.now);
+    const Json owners = next["metadata"].value("managedFields", Json());
     if (r.kind->prepare_create) r.kind->prepare_create(next, request.info);
+    SetOwners(owners, &next["metadata"]);
     if (r.kind->validate) RefuseInvalid(r, next, r.kind->validate(next, request.info));
     const bool race = RunFinalAdmission(state, request, r, next, nullptr, options.dry_run);
     if (race && attempt < kRaceTries) continue;
@@ -251,7 +280,6 @@ void KeepServerMetadata(const Json& current, bool patch, Json* metadata) {
   }
   if (TextAt(*metadata, {"uid"}).empty()) keep("uid");
   if (TextAt(*metadata, {"name"}).empty()) keep("name");
-  if (!metadata->contains("managedFields")) keep("managedFields");
 }
 
 }  // namespace
@@ -263,6 +291,7 @@ ObjectPtr UpdateObject(const State& state, Request& request, const Resource& r,
   const std::string name = request.info.name;
   const std::string key = Store::Key(request.info.ns, name);
   const std::vector<std::string> warnings = request.warnings;
+  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
   for (int attempt = 0; attempt < kRaceTries; ++attempt) {
     request.warnings = warnings;
     const ObjectPtr stored = state.store->Get(*r.table, key);
@@ -279,12 +308,17 @@ ObjectPtr UpdateObject(const State& state, Request& request, const Resource& r,
     CheckPreconditions(r, name, current, next, change);
     KeepServerMetadata(current, change.patch, &next["metadata"]);
     RunAdmission(state, request, r, &next, &current);
+    if (!options.apply) {
+      TrackWrite(current, false, r.kind->has_status,
+                 ManagerOf(request, r, options, change.subresource), shapes, &next);
+    }
+    const Json owners = next["metadata"].value("managedFields", Json());
     if (r.kind->prepare_update) r.kind->prepare_update(next, current, request.info);
+    SetOwners(owners, &next["metadata"]);
     if (r.kind->validate_update)
       RefuseInvalid(r, next, r.kind->validate_update(next, current, request.info));
     if (RunFinalAdmission(state, request, r, next, &current, options.dry_run)) continue;
     const Json result = StoredForm(r, std::move(next));
-    if (result == Editable(*stored, r.stored_type)) return stored;
     if (options.dry_run) return ToFlat(result);
     if (MayVanish(result)) {
       // The last finalizer is gone: this update is the deletion. It answers with the object as
@@ -297,6 +331,7 @@ ObjectPtr UpdateObject(const State& state, Request& request, const Resource& r,
       }
       continue;
     }
+    if (result == Editable(*stored, r.stored_type)) return stored;
     if (ObjectPtr done = state.store->Put(*r.table, key, stored,
                                           [&](uint64_t rv) { return ToFlat(result, rv); })) {
       AfterWrite(state, r, name, false);

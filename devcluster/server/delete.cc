@@ -217,10 +217,12 @@ Plan PlanNamespace(const Resource& r, const Json& ns, const DeleteOptions& o, in
   const Json* held = Find(ns, {"spec", "finalizers"});
   const bool spec_empty = held == nullptr || !held->is_array() || held->empty();
   Json& m = plan.next["metadata"];
+  // The first DELETE only marks, even when nothing holds the namespace (golden g-04).
   if (TextAt(ns, {"metadata", "deletionTimestamp"}).empty()) {
     SetFinalizers(&plan.next, PolicyFinalizers(r, ns, o));
     m["deletionTimestamp"] = SecondsText(now);
     plan.next["status"]["phase"] = "Terminating";
+    return plan;
   }
   plan.vanish = spec_empty && FinalizersOf(plan.next).empty();
   return plan;

@@ -5,6 +5,7 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <map>
 
 #include "devcluster/server/convert.h"
 #include "devcluster/server/tls.h"
@@ -51,7 +52,8 @@ std::string StorageHash(const Resource& r) {
   const size_t slash = group.find('/');
   group = slash == std::string::npos ? "" : group.substr(0, slash);
   version = slash == std::string::npos ? version : version.substr(slash + 1);
-  // HPA and events are hashed under the version that a real store keeps them in.
+  // These are hashed under the version that a real store keeps them in.
+  if (r.kind->kind == "CustomResourceDefinition") version = "v1beta1";
   if (r.kind->kind == "HorizontalPodAutoscaler") version = "v2";
   if (r.kind->kind == "Event") {
     group.clear();
@@ -245,14 +247,18 @@ std::string OpenApiPath(const GroupVersionResources& v) {
 }
 
 Answer OpenApiIndex(const ResourceSet& set) {
-  Strings entries;
+  std::map<std::string, std::string> names;  // path to what its document depends on
+  for (const char* path :
+       {".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version"})
+    names[path];
   for (const GroupVersionResources& v : set.versions) {
-    Strings names;
-    for (const ResourcePtr& r : v.resources) names.push_back(r->kind->kind);
-    const std::string path = OpenApiPath(v);
+    if (!v.group.empty()) names["apis/" + v.group];
+    for (const ResourcePtr& r : v.resources) names[OpenApiPath(v)] += r->kind->kind + ",";
+  }
+  Strings entries;
+  for (const auto& [path, kinds] : names) {
     entries.push_back(Dump(path) + ":{\"serverRelativeURL\":" +
-                      Dump("/openapi/v3/" + path + "?hash=" + Hex(Sha256(path + Joined(names)))) +
-                      "}");
+                      Dump("/openapi/v3/" + path + "?hash=" + Hex(Sha256(path + kinds))) + "}");
   }
   return Plain(200, "{\"paths\":{" + Joined(entries) + "}}\n");
 }

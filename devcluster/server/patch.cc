@@ -39,6 +39,8 @@ Json ParsePatch(const std::string& body) {
 std::function<Json(const Json&)> PatchFunction(const State& state, const Request& request,
                                                const Resource& r) {
   const PatchType type = TypeOf(request, r);
+  if (type == PatchType::kApply)
+    Fail(UnsupportedMediaType("apply is not supported for this subresource"));
   const Json patch = ParsePatch(request.http->body);
   const Gvr gvr = r.gvr();
   const KindRegistry* kinds = state.kinds;
@@ -65,11 +67,23 @@ Answer HandlePatch(const State& state, Request& request) {
                  {ForbiddenField("force", "may not be specified for non-apply patch")}));
   }
   const auto patched = PatchFunction(state, request, r);
+  const bool strategic = TypeOf(request, r) == PatchType::kStrategic;
+  const std::string shown = strategic ? GoMap(ParsePatch(request.http->body)) : "";
   Change change;
   change.patch = true;
   change.make = [&](const Json& current) {
     Json next = patched(current);
-    DecodePatched(request, r, options, &next);
+    // A patch may replace the whole object; the type stays.
+    if (next.is_object()) {
+      for (const char* member : {"kind", "apiVersion"}) {
+        if (!next.contains(member)) next[member] = current[member];
+      }
+    }
+    if (next.is_object() && TextAt(next, {"metadata", "name"}).empty()) {
+      Fail(BadRequest("the name of the object (" + request.info.name +
+                      " based on URL) was undeterminable: name must be provided"));
+    }
+    DecodePatched(request, r, options, shown, &next);
     return next;
   };
   return ObjectAnswer(state, request, 200, r, UpdateObject(state, request, r, options, change));

@@ -20,4 +20,7 @@ using ListKeys = std::function<KindRegistry::ListKey(std::string_view path)>;
 // Strategic merge patch with its directives.
 Json ApplyStrategicPatch(Json document, const Json& patch, const ListKeys& keys);
 
+// As Go prints values in the reference's messages: map[a:1 b:[x y]].
+std::string GoMap(const Json& value);
+
 }  // namespace kcm::devcluster

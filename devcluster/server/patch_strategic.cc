@@ -17,28 +17,11 @@ bool Starts(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// As Go prints maps in the reference's messages: map[a:1 b:2].
-std::string GoMap(const Json& v) {
-  if (v.is_string()) return v.get<std::string>();
-  if (v.is_null()) return "<nil>";
-  if (v.is_array()) {
-    std::string out = "[";
-    for (const Json& item : v) out += (out.size() > 1 ? " " : "") + GoMap(item);
-    return out + "]";
-  }
-  if (!v.is_object()) return v.dump();
-  std::string out = "map[";
-  for (const auto& [name, value] : v.items())
-    out += (out.size() > 4 ? " " : "") + name + ":" + GoMap(value);
-  return out + "]";
-}
-
 class Strategic {
  public:
   explicit Strategic(const ListKeys& keys) : keys_(keys) {}
 
-  // `root`: the document itself, where `$patch: delete` makes no sense.
-  void Map(Json* into, const Json& patch, const std::string& path, bool root) {
+  void Map(Json* into, const Json& patch, const std::string& path) {
     if (const auto directive = patch.find("$patch"); directive != patch.end()) {
       const std::string what =
           directive->is_string() ? directive->get<std::string>() : GoMap(*directive);
@@ -48,7 +31,6 @@ class Strategic {
         return;
       }
       if (what == "delete") {
-        if (root) Fail(BadRequest("the patch deletes the whole object"));
         *into = Json::object();
         return;
       }
@@ -97,7 +79,7 @@ class Strategic {
     }
     if (value.is_object()) {
       Json& slot = (*into)[name];
-      Map(&slot, value, path, false);
+      Map(&slot, value, path);
       if (const auto d = value.find("$patch"); d != value.end() && *d == "delete")
         into->erase(name);
       return;
@@ -214,7 +196,7 @@ class Strategic {
         have.push_back(Json::object());
         at = static_cast<std::ptrdiff_t>(have.size()) - 1;
       }
-      Map(&have[static_cast<size_t>(at)], item, path, false);
+      Map(&have[static_cast<size_t>(at)], item, path);
       named.push_back(item);
     }
     return Arrange(std::move(have), server, wanted != nullptr ? *wanted : named, key);
@@ -225,13 +207,29 @@ class Strategic {
 
 }  // namespace
 
+// As Go prints maps in the reference's messages: map[a:1 b:2].
+std::string GoMap(const Json& v) {
+  if (v.is_string()) return v.get<std::string>();
+  if (v.is_null()) return "<nil>";
+  if (v.is_array()) {
+    std::string out = "[";
+    for (const Json& item : v) out += (out.size() > 1 ? " " : "") + GoMap(item);
+    return out + "]";
+  }
+  if (!v.is_object()) return v.dump();
+  std::string out = "map[";
+  for (const auto& [name, value] : v.items())
+    out += (out.size() > 4 ? " " : "") + name + ":" + GoMap(value);
+  return out + "]";
+}
+
 Json ApplyStrategicPatch(Json document, const Json& patch, const ListKeys& keys) {
   if (!patch.is_object()) {
     Fail(
         BadRequest("error decoding patch: json: cannot unmarshal array into Go value of type "
                    "map[string]interface {}"));
   }
-  Strategic(keys).Map(&document, patch, "", true);
+  Strategic(keys).Map(&document, patch, "");
   return document;
 }
 

@@ -25,21 +25,23 @@ void MergeMap(Json* metadata, const char* member, const Json& from) {
   for (const auto& [key, value] : given->items()) (*metadata)[member][key] = value;
 }
 
-void SetScheduled(Json* pod, const std::string& now) {
-  Json& conditions = (*pod)["status"]["conditions"];
+// Replaces the condition of that type, or appends it.
+void SetCondition(Json* object, Json condition) {
+  Json& conditions = (*object)["status"]["conditions"];
   if (!conditions.is_array()) conditions = Json::array();
   for (Json& c : conditions) {
-    if (TextAt(c, {"type"}) != "PodScheduled") continue;
-    c = {{"type", "PodScheduled"},
-         {"status", "True"},
-         {"lastProbeTime", nullptr},
-         {"lastTransitionTime", now}};
+    if (c["type"] != condition["type"]) continue;
+    c = std::move(condition);
     return;
   }
-  conditions.push_back({{"type", "PodScheduled"},
-                        {"status", "True"},
-                        {"lastProbeTime", nullptr},
-                        {"lastTransitionTime", now}});
+  conditions.push_back(std::move(condition));
+}
+
+void SetScheduled(Json* pod, const std::string& now) {
+  SetCondition(pod, {{"type", "PodScheduled"},
+                     {"status", "True"},
+                     {"lastProbeTime", nullptr},
+                     {"lastTransitionTime", now}});
 }
 
 int64_t Number(const Json& object, std::initializer_list<const char*> path) {
@@ -53,8 +55,10 @@ bool SelectsPod(const Json& budget, const Json& pod) {
   const Json none = Json::object();
   const Json* labels = Find(pod, {"metadata", "labels"});
   if (labels == nullptr) labels = &none;
-  for (const auto& [key, value] : selector->value("matchLabels", Json::object()).items()) {
-    if (TextAt(*labels, {key.c_str()}) != value || !labels->contains(key)) return false;
+  const Json match = selector->value("matchLabels", Json::object());
+  for (const auto& [key, value] : match.items()) {
+    const auto it = labels->find(key);
+    if (it == labels->end() || *it != value) return false;
   }
   for (const Json& e : selector->value("matchExpressions", Json::array())) {
     const std::string key = TextAt(e, {"key"}), op = TextAt(e, {"operator"});
@@ -112,6 +116,32 @@ void SpendBudget(const State& state, const std::string& ns, const Json& budget, 
     }
     b["status"]["disruptionsAllowed"] = allowed - 1;
     b["status"]["disruptedPods"][pod_name] = now;
+    if (allowed == 1) {
+      SetCondition(&b, {{"type", "DisruptionAllowed"},
+                        {"status", "False"},
+                        {"observedGeneration", Number(b, {"status", "observedGeneration"})},
+                        {"lastTransitionTime", now},
+                        {"reason", "InsufficientPods"},
+                        {"message", ""}});
+    }
+    return true;
+  });
+}
+
+// The condition that tells why the pod went (golden h-03).
+void MarkEvicted(const State& state, const Request& request, const Resource& pods,
+                 const DeleteOptions& o) {
+  EditStored(state, pods, Store::Key(request.info.ns, request.info.name), false, [&](Json& pod) {
+    if (!o.uid.empty() && o.uid != TextAt(pod, {"metadata", "uid"}))
+      return false;  // the deletion says so
+    if (!o.resource_version.empty() || !TextAt(pod, {"metadata", "deletionTimestamp"}).empty())
+      return false;
+    SetCondition(&pod, {{"type", "DisruptionTarget"},
+                        {"status", "True"},
+                        {"lastProbeTime", nullptr},
+                        {"lastTransitionTime", request.info.now},
+                        {"reason", "EvictionByEvictionAPI"},
+                        {"message", "Eviction API: evicting"}});
     return true;
   });
 }
@@ -128,7 +158,7 @@ Answer HandleBinding(const State& state, Request& request) {
                     name + ")"));
   }
   const std::string node = TextAt(body, {"target", "name"});
-  if (node.empty()) Fail(Invalid("", "Binding", name, {Required("target.name", "")}));
+  if (node.empty()) Fail(Untyped("target.name: Required value"));
   const ResourcePtr pods = state.resources->Find(kPods);
   EditStored(state, *pods, Store::Key(request.info.ns, name), options.dry_run, [&](Json& pod) {
     const Gvr bindings{"", "v1", "pods/binding"};
@@ -179,6 +209,7 @@ Answer HandleEviction(const State& state, Request& request) {
     if (!matching.empty())
       SpendBudget(state, request.info.ns, matching[0], pod, request.info.now, o.dry_run);
   }
+  if (!o.dry_run) MarkEvicted(state, request, pods, o);
   DeleteObject(state, request, pods, request.info.ns, name, o);
   return SuccessAnswer(201, nullptr, 201);
 }
@@ -201,6 +232,12 @@ Answer HandlePodStream(const State& state, Request& request) {
   const std::string wanted = request.query.Get("container"),
                     node = TextAt(pod, {"spec", "nodeName"});
   if (request.info.subresource == "log") {
+    const std::optional<int64_t> tail = request.query.Integer("tailLines");
+    if (tail && *tail < 0) {
+      Fail(Invalid("", "PodLogOptions", name,
+                   {InvalidValue("tailLines", std::to_string(*tail),
+                                 "must be greater than or equal to 0")}));
+    }
     if (wanted.empty() && containers.size() > 1) {
       std::string list;
       for (const std::string& c : containers) list += (list.empty() ? "" : " ") + c;
@@ -218,10 +255,12 @@ Answer HandlePodStream(const State& state, Request& request) {
       return a;
     }
   } else if (node.empty()) {
+    if (request.info.subresource == "proxy") Fail(BadRequest("address not allowed"));
     Fail(BadRequest("pod " + name + " does not have a host assigned"));
   }
   const Gvr nodes{"", "v1", "nodes"};
-  if (!state.reader->Get(nodes, "", node)) Fail(NotFound(nodes, node));
+  if (!state.reader->Get(nodes, "", node))
+    Fail(NotFound(kPods, node));  // the reference names the pods
   ApiError e = Untyped("Get \"https://" + node + ":10250/\": this server has no path to kubelets");
   Fail(std::move(e));
 }

@@ -66,7 +66,7 @@ Page MakePage(const State& state, const Request& request, const ListOptions& o) 
   Page page;
   Store::Listed listed = ListFrom(state, request, o);
   page.revision = listed.revision;
-  const bool unlimited = o.limit <= 0 || (o.resource_version == "0" && o.continue_token.empty());
+  const bool unlimited = o.limit <= 0 || o.resource_version == "0";
   const size_t limit = unlimited ? listed.items.size() : static_cast<size_t>(o.limit);
   if (o.selects()) {
     size_t kept = 0;
@@ -116,9 +116,10 @@ Json ListMetadata(const Page& page) {
   return m;
 }
 
-std::string ListMetadataText(const Page& page) {
+// Lists of custom resources carry `continue` even when it is empty, as the reference's do.
+std::string ListMetadataText(const Page& page, bool custom) {
   std::string m = "{\"resourceVersion\":\"" + std::to_string(page.revision) + "\"";
-  if (!page.next.empty()) m += ",\"continue\":\"" + page.next + "\"";
+  if (!page.next.empty() || custom) m += ",\"continue\":\"" + page.next + "\"";
   if (page.remaining >= 0) m += ",\"remainingItemCount\":" + std::to_string(page.remaining);
   return m + "}";
 }
@@ -170,7 +171,8 @@ Answer SendJsonList(Request& request, const Resource& r, const Page& page, const
   const bool typed = partial || r.kind->custom;
   sender.out() += "{\"kind\":\"" + (partial ? "PartialObjectMetadataList" : r.list_type.kind) +
                   "\",\"apiVersion\":\"" + (partial ? item_version : r.list_type.api_version) +
-                  "\",\"metadata\":" + ListMetadataText(page) + ",\"items\":";
+                  "\",\"metadata\":" + ListMetadataText(page, r.kind->custom && !partial) +
+                  ",\"items\":";
   if (partial && page.items.empty()) {
     sender.out() += "null}\n";
     return sender.Finish();

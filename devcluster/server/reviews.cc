@@ -20,6 +20,13 @@ Json UserJson(const UserInfo& user) {
   return j;
 }
 
+// ["a" "b"], as Go prints a list of quoted texts.
+std::string GoList(const Json& texts) {
+  std::string out = "[";
+  for (const Json& t : texts) out += (out.size() > 1 ? " " : "") + GoQuote(t.get<std::string>());
+  return out + "]";
+}
+
 Json TokenStatus(const State& state, const Json& spec) {
   const std::string token = TextAt(spec, {"token"});
   if (token.empty()) Fail(BadRequest("token is required for TokenReview in authentication"));
@@ -27,6 +34,7 @@ Json TokenStatus(const State& state, const Json& spec) {
   const std::optional<UserInfo> user = UserOfToken(state, token, &audiences);
   if (!user) return {{"user", Json::object()}, {"error", "invalid bearer token"}};
   const Json wanted = spec.value("audiences", Json::array());
+  const Json own = audiences;
   if (!wanted.empty()) {
     Json both = Json::array();
     for (const Json& a : audiences) {
@@ -34,7 +42,11 @@ Json TokenStatus(const State& state, const Json& spec) {
     }
     audiences = both;
   }
-  if (audiences.empty()) return {{"user", Json::object()}, {"error", "invalid bearer token"}};
+  if (audiences.empty()) {
+    return {{"user", Json::object()},
+            {"error", "[invalid bearer token, token audiences " + GoList(own) +
+                          " is invalid for the target audiences " + GoList(wanted) + "]"}};
+  }
   return {{"authenticated", true}, {"user", UserJson(*user)}, {"audiences", audiences}};
 }
 

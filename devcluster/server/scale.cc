@@ -156,6 +156,7 @@ Answer HandleScale(const State& state, Request& request) {
   }
   Change change;
   change.patch = patch;
+  change.subresource = "scale";
   change.make = [&](const Json& current) {
     const Json scale = make(ScaleOf(current, r, paths));
     const std::string given = TextAt(scale, {"metadata", "name"});

@@ -14,8 +14,8 @@ IncludeObject IncludeObjectOf(const Request& request) {
   if (v.empty() || v == "Metadata") return IncludeObject::kMetadata;
   if (v == "Object") return IncludeObject::kObject;
   if (v == "None") return IncludeObject::kNone;
-  Fail(Invalid("meta.k8s.io", "TableOptions", "",
-               {NotSupported("includeObject", GoQuote(v), {"Metadata", "None", "Object"})}));
+  Fail(BadRequest("Unable to convert to Table as requested: includeObject: Invalid value: " +
+                  GoQuote(v) + ": must be 'Metadata', 'Object', 'None', or empty"));
 }
 
 std::string TableHead(const Resource& resource, const Media& media, const Json& metadata,
@@ -61,6 +61,7 @@ std::string TableRow(const State& state, const Resource& resource, const host::w
     out += ",\"object\":";
     host::wire::EncodeJson(partial->Root(), &type, &out);
   }
+  if (include == IncludeObject::kNone) out += ",\"object\":null";
   return out + "}";
 }
 

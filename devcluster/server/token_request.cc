@@ -25,10 +25,11 @@ void Bind(const State& state, const std::string& ns, const Json& ref, Json* clai
   if (!object) Fail(NotFound(gvr, name));
   const std::string have = TextAt(*object, {"metadata", "uid"});
   if (!uid.empty() && uid != have) {
-    Fail(Conflict(gvr, name,
-                  "the UID in the bound object reference (" + uid +
-                      ") does not match the UID in record. The object might have been deleted and "
-                      "then recreated"));
+    Fail(ConflictOfKind(
+        "", kind, name,
+        "the UID in the bound object reference (" + uid +
+            ") does not match the UID in record. The object might have been deleted and "
+            "then recreated"));
   }
   std::string key = kind;
   key[0] = static_cast<char>(key[0] + 32);
@@ -78,14 +79,17 @@ Answer HandleTokenRequest(const State& state, Request& request) {
   spec["audiences"] = audiences;
   spec["expirationSeconds"] = lifetime;
   if (ref == nullptr || !ref->is_object()) spec["boundObjectRef"] = nullptr;
-  const Json answer = {
-      {"kind", "TokenRequest"},
-      {"apiVersion", "authentication.k8s.io/v1"},
-      {"metadata", {{"name", name}, {"namespace", ns}, {"creationTimestamp", request.info.now}}},
-      {"spec", spec},
-      {"status",
-       {{"token", options.dry_run ? "" : state.tokens->Sign(claims)},
-        {"expirationTimestamp", SecondsText(now + lifetime)}}}};
+  const Json answer = {{"kind", "TokenRequest"},
+                       {"apiVersion", "authentication.k8s.io/v1"},
+                       {"metadata",
+                        {{"name", name},
+                         {"namespace", ns},
+                         {"uid", std::string(account->Uid())},
+                         {"creationTimestamp", request.info.now}}},
+                       {"spec", spec},
+                       {"status",
+                        {{"token", options.dry_run ? "" : state.tokens->Sign(claims)},
+                         {"expirationTimestamp", SecondsText(now + lifetime)}}}};
   return JsonAnswer(request, 201, answer);
 }
 

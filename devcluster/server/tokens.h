@@ -15,7 +15,7 @@ class TokenIssuer {
  public:
   TokenIssuer();
   bool ok() const { return key_ != nullptr; }
-  static const char* Issuer() { return "https://kubernetes.default.svc.cluster.local"; }
+  static const char* Issuer() { return "https://kubernetes.default.svc"; }
   // A token with these claims; iss is added.
   std::string Sign(const Json& claims) const;
   // Claims of a token with our signature; nullopt for any other text. Times are not checked.

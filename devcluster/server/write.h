@@ -17,6 +17,7 @@ struct WriteOptions {
   bool warn = true;     // fieldValidation=Warn or none
   std::string manager;  // fieldManager, or from the user agent
   bool manager_given = false;
+  bool apply = false;  // ownership of fields is settled already
 };
 // `options_kind`: CreateOptions, UpdateOptions, PatchOptions. Throws 422.
 WriteOptions ReadWriteOptions(const Request& request, const char* options_kind);
@@ -27,9 +28,10 @@ Json ReadBody(const Request& request, const std::string& kind,
               std::vector<std::string>* duplicates);
 // The body as an object of `resource`, decoded strictly (spec C3). Warnings go to the request.
 Json ReadObject(Request& request, const Resource& resource, const WriteOptions& options);
-// The strict decoding step alone, of a patched object: errors become 422.
+// The strict decoding step alone, of a patched object: errors become 422. They show `shown`, or the
+// object when it is empty.
 void DecodePatched(Request& request, const Resource& resource, const WriteOptions& options,
-                   Json* object);
+                   const std::string& shown, Json* object);
 
 // Creates `object` (as ReadObject returns it). Returns the stored form; throws.
 host::wire::ObjectPtr CreateObject(const State& state, Request& request, const Resource& resource,
@@ -41,7 +43,7 @@ struct Change {
   // a lost race.
   std::function<Json(const Json& current)> make;
   bool patch = false;       // a patch: uid changes are validated, not preconditions
-  bool apply = false;       // server-side apply: ownership is settled by `make` itself
+  std::string subresource;  // for managedFields, when the request's own was put aside (scale)
   bool keep_trying = true;  // retry after a lost race even with a resourceVersion in hand
 };
 // Returns the stored (or last) form; throws. The object must exist (404).

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "host/plugin/first_sizes.h"
+
 namespace kcm::host::plugin {
 namespace {
 
@@ -73,7 +75,7 @@ class Reader {
 
 cache::IndexSpec ReadIndex(Reader& r, const kcm_index* c) {
   cache::IndexSpec out;
-  if (!r.Struct(c, sizeof(kcm_index), "index")) return out;
+  if (!r.Struct(c, kFirstIndex, "index")) return out;
   out.path = r.Text(c->path, "index path");
   switch (c->by) {
     case KCM_INDEX_CONTROLLER_UID: out.by = cache::IndexSpec::By::kControllerUid; break;
@@ -87,7 +89,7 @@ cache::IndexSpec ReadIndex(Reader& r, const kcm_index* c) {
 
 WatchDeclaration ReadWatch(Reader& r, const kcm_watch* c) {
   WatchDeclaration out;
-  if (!r.Struct(c, sizeof(kcm_watch), "watch")) return out;
+  if (!r.Struct(c, kFirstWatch, "watch")) return out;
   out.gvr = {r.Text(c->group, "watch group"), r.Name(c->version, "watch version"), r.Name(c->resource, "watch resource")};
   out.scope = r.Text(c->scope, "watch scope");
   out.field_selector = r.Text(c->field_selector, "watch field selector");
@@ -103,7 +105,7 @@ WatchDeclaration ReadWatch(Reader& r, const kcm_watch* c) {
 
 QueueDeclaration ReadQueue(Reader& r, const kcm_queue_declaration* c) {
   QueueDeclaration out;
-  if (!r.Struct(c, sizeof(kcm_queue_declaration), "queue")) return out;
+  if (!r.Struct(c, kFirstQueue, "queue")) return out;
   out.name = r.Text(c->name, "queue name");
   out.workers_flag = r.Text(c->workers_flag, "workers flag");
   out.key_version = c->key_version;
@@ -118,7 +120,7 @@ QueueDeclaration ReadQueue(Reader& r, const kcm_queue_declaration* c) {
 
 TaskDeclaration ReadTask(Reader& r, const kcm_task* c) {
   TaskDeclaration out;
-  if (!r.Struct(c, sizeof(kcm_task), "task")) return out;
+  if (!r.Struct(c, kFirstTask, "task")) return out;
   out.name = r.Text(c->name, "task name");
   out.period_flag = r.Text(c->period_flag, "period flag");
   out.period = clock::Duration(c->period_ns);
@@ -129,7 +131,7 @@ TaskDeclaration ReadTask(Reader& r, const kcm_task* c) {
 
 FlagDeclaration ReadFlag(Reader& r, const kcm_flag* c) {
   FlagDeclaration out;
-  if (!r.Struct(c, sizeof(kcm_flag), "flag")) return out;
+  if (!r.Struct(c, kFirstFlag, "flag")) return out;
   out.type = c->type;
   out.name = r.Name(c->name, "flag name");
   out.default_value = r.Text(c->default_value, "flag default");
@@ -141,7 +143,7 @@ FlagDeclaration ReadFlag(Reader& r, const kcm_flag* c) {
 
 RuleDeclaration ReadRule(Reader& r, const kcm_rbac_rule* c) {
   RuleDeclaration out;
-  if (!r.Struct(c, sizeof(kcm_rbac_rule), "RBAC rule")) return out;
+  if (!r.Struct(c, kFirstRule, "RBAC rule")) return out;
   out.api_groups = r.Names(c->api_groups, c->api_group_count, "apiGroups");
   out.resources = r.Names(c->resources, c->resource_count, "resources");
   out.verbs = r.Names(c->verbs, c->verb_count, "verbs");
@@ -157,7 +159,7 @@ void ReadList(Reader& r, const C* const* list, uint64_t count, const char* what,
 }
 
 void CheckApi(Reader& r, const kcm_controller_api* api) {
-  if (!r.Struct(api, sizeof(kcm_controller_api), "function table")) return;
+  if (!r.Struct(api, kFirstControllerApi, "function table")) return;
   if (api->create == nullptr || api->start == nullptr || api->on_event == nullptr || api->reconcile == nullptr ||
       api->stop == nullptr || api->destroy == nullptr)
     r.Problem("function table lacks one of create, start, on_event, reconcile, stop, destroy");
@@ -165,7 +167,7 @@ void CheckApi(Reader& r, const kcm_controller_api* api) {
 
 ControllerDeclaration ReadController(Reader& r, const kcm_controller_declaration* c) {
   ControllerDeclaration out;
-  if (!r.Struct(c, sizeof(kcm_controller_declaration), "controller declaration")) return out;
+  if (!r.Struct(c, kFirstControllerDeclaration, "controller declaration")) return out;
   out.name = r.Name(c->name, "controller name");
   const std::string outer = r.where();
   r.Enter(outer + ": controller " + out.name);
@@ -228,7 +230,7 @@ Result<PluginDeclaration> ReadDeclaration(const kcm_plugin* plugin, const std::s
                                              std::to_string(plugin->abi_minor) + ", this host speaks " +
                                              std::to_string(KCM_ABI_MAJOR) + "." + std::to_string(KCM_ABI_MINOR) +
                                              ": rebuild the plugin or use a newer host");
-  if (!r.Struct(plugin, sizeof(kcm_plugin), "plugin entry")) return MakeError(Code::kInvalid, r.problem());
+  if (!r.Struct(plugin, kFirstPlugin, "plugin entry")) return MakeError(Code::kInvalid, r.problem());
   out.name = r.Name(plugin->name, "plugin name");
   out.version = r.Text(plugin->version, "plugin version");
   out.vendor = r.Text(plugin->vendor, "plugin vendor");

@@ -119,7 +119,9 @@ Result<std::shared_ptr<Image>> Image::Load(const std::string& file, const LoadOp
   image->library_->so.load(image->private_path_, error, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   if (error) {
     const char* why = ::dlerror();
-    const std::string text = why != nullptr ? why : error.message();
+    std::string text = why != nullptr ? why : error.message();
+    // The loader names the private copy, which nobody but us knows.
+    if (text.starts_with(image->private_path_ + ": ")) text.erase(0, image->private_path_.size() + 2);
     return MakeError(Code::kInvalid, file + ": can not be loaded: " + text + ": link it against its libraries statically or install them");
   }
   if (!image->library_->so.has(KCM_PLUGIN_SYMBOL))

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "host/wire/codec.h"
+#include "kcm/rules/json_text.h"
 
 namespace kcm::host::plugin {
 namespace {
@@ -106,15 +107,55 @@ kcm_str NameOf(const kcm_object* o) { return Text(o->object->Name()); }
 kcm_str UidOf(const kcm_object* o) { return Text(o->object->Uid()); }
 kcm_str ResourceVersionOf(const kcm_object* o) { return Text(o->object->ResourceVersionText()); }
 uint32_t IsWhole(const kcm_object* o) { return !o->mask && o->object->whole() ? 1 : 0; }
+
+// Text and comparison see what the mask shows. Below a masked value the depth is the mask's own, plus nested lists, which decoding
+// bounds.
+void WriteJson(kcm_cursor c, std::string* out) {
+  const Value v = At(c);
+  if (MaskNode(c) == 0 || (v.kind() != rules::Kind::kObject && v.kind() != rules::Kind::kArray)) {
+    wire::EncodeJson(v, nullptr, out);
+    return;
+  }
+  const bool object = v.kind() == rules::Kind::kObject;
+  *out += object ? '{' : '[';
+  const uint64_t n = Count(c);
+  for (uint64_t i = 0; i < n; ++i) {
+    if (i > 0) *out += ',';
+    kcm_str name{};
+    const kcm_cursor below = object ? Entry(c, i, &name) : Item(c, i);
+    if (object) {
+      rules::AppendJsonString(*out, View(name));
+      *out += ':';
+    }
+    WriteJson(below, out);
+  }
+  *out += object ? '}' : ']';
+}
+
+bool Same(kcm_cursor x, kcm_cursor y) {
+  const rules::Kind kind = At(x).kind();
+  if ((MaskNode(x) == 0 && MaskNode(y) == 0) || kind != At(y).kind() || (kind != rules::Kind::kObject && kind != rules::Kind::kArray))
+    return wire::DeepEqual(At(x), At(y));
+  const uint64_t n = Count(x);
+  if (n != Count(y)) return false;
+  for (uint64_t i = 0; i < n; ++i) {
+    kcm_str name{};
+    const kcm_cursor a = kind == rules::Kind::kObject ? Entry(x, i, &name) : Item(x, i);
+    const kcm_cursor b = kind == rules::Kind::kObject ? Member(y, name) : Item(y, i);
+    if (b.a == 0 || !Same(a, b)) return false;
+  }
+  return true;
+}
+
 int32_t ToJson(kcm_cursor c, void (*write)(void*, kcm_str), void* sink) {
   const Value v = At(c);
   if (v.kind() == rules::Kind::kAbsent) return KCM_ERR_NOT_FOUND;
   std::string out;
-  wire::EncodeJson(v, nullptr, &out);
+  WriteJson(c, &out);
   write(sink, Text(out));
   return KCM_OK;
 }
-uint32_t Equal(kcm_cursor x, kcm_cursor y) { return wire::DeepEqual(At(x), At(y)) ? 1 : 0; }
+uint32_t Equal(kcm_cursor x, kcm_cursor y) { return Same(x, y) ? 1 : 0; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "host/plugin/first_sizes.h"
 #include "host/plugin/instance.h"
 #include "host/plugin/tables.h"
 
@@ -15,6 +16,7 @@ uint32_t LogEnabled(kcm_context* c, int32_t level) { return InstanceOf(c).shared
 
 void LogWrite(kcm_context* c, kcm_scope* scope, uint32_t severity, int32_t level, kcm_str message, kcm_str error,
               const kcm_log_pair* pairs, uint64_t count) {
+  if (pairs == nullptr) count = 0;
   std::vector<log::Pair> out;
   out.reserve(count + 1);
   if (scope != nullptr && !scope->key.empty()) out.emplace_back("key", std::string_view(scope->key));
@@ -77,9 +79,10 @@ uint64_t Length(kcm_context* c, uint32_t queue) {
 int32_t RecordAnnotated(kcm_context* c, const kcm_reference* about, uint32_t type, kcm_str reason, kcm_str message,
                         const kcm_str* annotations, uint64_t pair_count) {
   Instance& i = InstanceOf(c);
-  if (about == nullptr || about->size < sizeof(kcm_reference) || reason.length == 0 ||
+  if (about == nullptr || about->size < kFirstReference || reason.length == 0 ||
       (type != KCM_EVENT_NORMAL && type != KCM_EVENT_WARNING))
     return KCM_ERR_INVALID;
+  if (annotations == nullptr && pair_count > 0) return KCM_ERR_INVALID;
   if (i.state() == State::kStopped) return KCM_ERR_STOPPED;
   if (i.state() != State::kActive) return KCM_ERR_FENCED;
   if (!i.shared().recorder) return KCM_ERR_UNSUPPORTED;
@@ -105,18 +108,21 @@ int32_t Record(kcm_context* c, const kcm_reference* about, uint32_t type, kcm_st
 // ---- metric ----
 std::vector<std::string> Labels(const kcm_str* values, uint64_t count) {
   std::vector<std::string> out;
+  if (values == nullptr) return out;
   out.reserve(count);
   for (uint64_t i = 0; i < count; ++i) out.emplace_back(View(values[i]));
   return out;
 }
 int32_t Define(kcm_context* c, const kcm_metric_description* d, kcm_metric** out, kcm_error* error) {
-  if (d == nullptr || out == nullptr || d->size < sizeof(*d)) return Fail(error, KCM_ERR_INVALID, "no description");
+  if (d == nullptr || out == nullptr || d->size < kFirstMetric) return Fail(error, KCM_ERR_INVALID, "no description");
+  if ((d->labels == nullptr && d->label_count > 0) || (d->buckets == nullptr && d->bucket_count > 0))
+    return Fail(error, KCM_ERR_INVALID, "a list of the metric is NULL");
   metric::Description description;
   description.name = View(d->name);
   description.help = View(d->help);
   description.stability = View(d->stability);
   description.labels = Labels(d->labels, d->label_count);
-  description.buckets.assign(d->buckets, d->buckets + d->bucket_count);
+  if (d->bucket_count > 0) description.buckets.assign(d->buckets, d->buckets + d->bucket_count);
   const metric::Type type = d->type == KCM_METRIC_HISTOGRAM ? metric::Type::kHistogram
                             : d->type == KCM_METRIC_GAUGE   ? metric::Type::kGauge
                                                             : metric::Type::kCounter;
@@ -126,6 +132,7 @@ int32_t Define(kcm_context* c, const kcm_metric_description* d, kcm_metric** out
   return KCM_OK;
 }
 void MetricAdd(kcm_metric* m, const kcm_str* values, uint64_t count, double value) {
+  if (m == nullptr) return;
   const metric::Series series = m->metric.With(Labels(values, count));
   if (m->type == metric::Type::kHistogram) {
     series.Observe(value);
@@ -134,12 +141,13 @@ void MetricAdd(kcm_metric* m, const kcm_str* values, uint64_t count, double valu
   }
 }
 void MetricSet(kcm_metric* m, const kcm_str* values, uint64_t count, double value) {
-  if (m->type == metric::Type::kGauge) m->metric.With(Labels(values, count)).Set(value);
+  if (m != nullptr && m->type == metric::Type::kGauge) m->metric.With(Labels(values, count)).Set(value);
 }
 
 // ---- config ----
 std::optional<std::string> FlagText(kcm_context* c, kcm_str name) { return InstanceOf(c).env().flag(View(name)); }
 int32_t Flag(kcm_context* c, kcm_str name, kcm_str* out) {
+  if (out == nullptr) return KCM_ERR_INVALID;
   std::optional<std::string> text = FlagText(c, name);
   if (!text) return KCM_ERR_NOT_FOUND;
   *out = InstanceOf(c).KeepText(std::string(View(name)), std::move(*text));

@@ -2,6 +2,7 @@
 // The tables about the API server: caches, requests, discovery.
 #include <memory>
 
+#include "host/plugin/first_sizes.h"
 #include "host/plugin/instance.h"
 #include "host/plugin/tables.h"
 #include "kcm/rules/label_selector.h"
@@ -23,6 +24,7 @@ namespace {
 // ---- cache ----
 int32_t Get(kcm_context* c, uint32_t watch, kcm_str key, kcm_object** out) {
   Instance& i = InstanceOf(c);
+  if (out == nullptr) return KCM_ERR_INVALID;
   *out = nullptr;
   const std::shared_ptr<const WatchState> w = i.Watch(watch);
   if (w == nullptr) return KCM_ERR_INVALID;
@@ -35,8 +37,9 @@ int32_t Get(kcm_context* c, uint32_t watch, kcm_str key, kcm_object** out) {
 
 int32_t List(kcm_context* c, const kcm_query* q, kcm_list** out, kcm_error* error) {
   Instance& i = InstanceOf(c);
+  if (out == nullptr) return Fail(error, KCM_ERR_INVALID, "no place for the list");
   *out = nullptr;
-  if (q == nullptr || q->size < sizeof(kcm_query)) return Fail(error, KCM_ERR_INVALID, "no query");
+  if (q == nullptr || q->size < kFirstQuery) return Fail(error, KCM_ERR_INVALID, "no query");
   const std::shared_ptr<const WatchState> w = i.Watch(q->watch);
   if (w == nullptr) return Fail(error, KCM_ERR_INVALID, "no watch " + std::to_string(q->watch));
   if (i.state() == State::kStopped) return Fail(error, KCM_ERR_STOPPED, "stopped");
@@ -61,8 +64,8 @@ int32_t List(kcm_context* c, const kcm_query* q, kcm_list** out, kcm_error* erro
   return KCM_OK;
 }
 
-uint64_t ListCount(const kcm_list* list) { return list->items.size(); }
-kcm_object* ListAt(const kcm_list* list, uint64_t n) { return n < list->items.size() ? list->items[n] : nullptr; }
+uint64_t ListCount(const kcm_list* list) { return list == nullptr ? 0 : list->items.size(); }
+kcm_object* ListAt(const kcm_list* list, uint64_t n) { return n < ListCount(list) ? list->items[n] : nullptr; }
 void ListRelease(kcm_list* list) {
   if (list == nullptr) return;
   for (kcm_object* o : list->items) ObjectTable().release(o);
@@ -91,7 +94,7 @@ int32_t RemoveWatch(kcm_context* c, uint32_t watch) {
 // ---- client ----
 // False: the request is not legal. Everything is copied.
 bool ToCall(const kcm_request* r, client::Call* out) {
-  if (r == nullptr || r->size < sizeof(kcm_request)) return false;
+  if (r == nullptr || r->size < kFirstRequest) return false;
   switch (r->verb) {
     case KCM_VERB_GET: out->verb = client::Verb::kGet; break;
     case KCM_VERB_LIST: out->verb = client::Verb::kList; break;
@@ -131,6 +134,7 @@ bool ToCall(const kcm_request* r, client::Call* out) {
 
 int32_t Call(kcm_context* c, kcm_scope* scope, const kcm_request* request, kcm_answer** out) {
   client::Call call;
+  if (out == nullptr) return KCM_ERR_INVALID;
   *out = nullptr;
   if (!ToCall(request, &call)) return KCM_ERR_INVALID;
   *out = InstanceOf(c).Send(scope, call, request->flags);
@@ -167,24 +171,23 @@ int32_t ServerMinor(kcm_context* c) {
   return minor.ok() ? *minor : -static_cast<int32_t>(minor.code());
 }
 int32_t Preferred(kcm_context* c, kcm_scope*, kcm_resource_list** out, kcm_error* error) {
-  client::Discovery& discovery = *InstanceOf(c).env().discovery;
+  if (out == nullptr) return Fail(error, KCM_ERR_INVALID, "no place for the list");
   *out = nullptr;
-  const auto all = discovery.Get();
-  if (!all.ok()) return Fail(error, static_cast<int32_t>(all.code()), all.error().message);
-  auto preferred = discovery.PreferredResources();
+  Result<client::DiscoveryResult> preferred = InstanceOf(c).env().discovery->FetchPreferred();
   if (!preferred.ok()) return Fail(error, static_cast<int32_t>(preferred.code()), preferred.error().message);
   std::string failed;
-  for (const auto& [version, why] : (*all)->failed) failed += version + ": " + why + "\n";
-  *out = MakeList(*std::move(preferred), std::move(failed));
+  for (const auto& [version, why] : preferred->failed) failed += version + ": " + why + "\n";
+  *out = MakeList(std::move(preferred->resources), std::move(failed));
   return KCM_OK;
 }
-uint64_t ResourceCount(const kcm_resource_list* list) { return list->items.size(); }
+uint64_t ResourceCount(const kcm_resource_list* list) { return list == nullptr ? 0 : list->items.size(); }
 const kcm_resource* ResourceAt(const kcm_resource_list* list, uint64_t n) {
-  return n < list->items.size() ? &list->items[n] : nullptr;
+  return n < ResourceCount(list) ? &list->items[n] : nullptr;
 }
-kcm_str ResourcesFailed(const kcm_resource_list* list) { return TextOf(list->failed); }
+kcm_str ResourcesFailed(const kcm_resource_list* list) { return list == nullptr ? kcm_str{nullptr, 0} : TextOf(list->failed); }
 void ResourcesRelease(kcm_resource_list* list) { delete list; }
 int32_t ForKind(kcm_context* c, kcm_scope*, kcm_str group, kcm_str version, kcm_str kind, kcm_resource_list** out, kcm_error* error) {
+  if (out == nullptr) return Fail(error, KCM_ERR_INVALID, "no place for the answer");
   *out = nullptr;
   auto found = InstanceOf(c).env().discovery->ForKind(View(group), View(version), View(kind));
   if (!found.ok()) return Fail(error, static_cast<int32_t>(found.code()), found.error().message);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plugin directories: rights, which files count, change notices.
+#include "host/plugin/directory.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+
+#include "host/plugin/probes.h"
+
+namespace kcm::host::plugin {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TempDir;
+using test::WriteAll;
+
+TEST(PluginDirectory, RightsAreChecked) {
+  TempDir dir;
+  EXPECT_TRUE(CheckDirectory(dir.path()).ok());
+  const Status absent = CheckDirectory(dir / "absent");
+  EXPECT_EQ(absent.error().message,
+            "--plugin-dir " + (dir / "absent") + ": No such file or directory: create it or name another");
+  WriteAll(dir / "file", "x");
+  EXPECT_EQ(CheckDirectory(dir / "file").error().message, "--plugin-dir " + (dir / "file") + ": not a directory");
+  for (const unsigned mode : {0775u, 0757u}) {
+    ::chmod(dir.path().c_str(), mode);
+    EXPECT_EQ(CheckDirectory(dir.path()).error().message,
+              "--plugin-dir " + dir.path() + ": writable by group or others: chmod go-w " + dir.path());
+  }
+  ::chmod(dir.path().c_str(), 0700);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(dir.path().c_str(), 12345, 12345), 0);
+    EXPECT_EQ(CheckDirectory(dir.path()).error().message,
+              "--plugin-dir " + dir.path() + ": must belong to root or the user that runs the host");
+  }
+}
+
+TEST(PluginDirectory, ScanTakesSharedObjectsByName) {
+  TempDir dir;
+  WriteAll(dir / "b.so", "b");
+  WriteAll(dir / "a.so", "a");
+  WriteAll(dir / "c.so.part", "half a copy");
+  WriteAll(dir / ".hidden.so", "editor");
+  WriteAll(dir / "readme.txt", "text");
+  fs::create_symlink(dir / "nowhere", dir / "dangling.so");
+  fs::create_symlink(dir / "a.so", dir / "link.so");  // as a ConfigMap mount does
+  const Result<std::vector<PluginFile>> found = ScanDirectory(dir.path());
+  ASSERT_TRUE(found.ok());
+  std::vector<std::string> names;
+  for (const PluginFile& f : *found) names.push_back(fs::path(f.path).filename().string());
+  EXPECT_EQ(names, (std::vector<std::string>{"a.so", "b.so", "link.so"}));
+  EXPECT_EQ((*found)[0].stamp, (*found)[2].stamp) << "a link is what it leads to";
+  EXPECT_NE((*found)[0].stamp, (*found)[1].stamp);
+  EXPECT_FALSE(ScanDirectory(dir / "absent").ok());
+}
+
+TEST(PluginDirectory, StampChangesWithContent) {
+  TempDir dir;
+  WriteAll(dir / "a.so", "one");
+  const FileStamp before = ScanDirectory(dir.path())->front().stamp;
+  EXPECT_EQ(ScanDirectory(dir.path())->front().stamp, before);
+  test::Install(dir / "a.so", dir / "a.so");  // same bytes, another inode
+  EXPECT_NE(ScanDirectory(dir.path())->front().stamp, before);
+}
+
+// Real time by design: it follows the file system. Waits on the notice, not on time.
+TEST(PluginDirectory, WatchCallsOnceMoreWhileAsked) {
+  TempDir dir;
+  std::mutex mutex;
+  std::condition_variable cv;
+  int calls = 0;
+  DirectoryWatch watch({dir.path()}, [&] {
+    const std::lock_guard lock(mutex);
+    ++calls;
+    cv.notify_all();
+    return calls < 3;  // "look again"
+  });
+  test::Install(test::Probe("good"), dir / "a.so");
+  std::unique_lock lock(mutex);
+  cv.wait(lock, [&] { return calls >= 3; });
+  EXPECT_EQ(calls, 3);
+}
+
+}  // namespace
+}  // namespace kcm::host::plugin

@@ -157,8 +157,9 @@ void WorkPool::Start() {
   const std::lock_guard lock(impl_->mu);
   for (int i = 0; i < impl_->count; ++i) {
     impl_->connections.push_back(std::make_unique<ApiConnection>(impl_->server));
-    impl_->threads.emplace_back([impl = impl_.get(), i] {
-      impl->Run(*impl->connections[static_cast<size_t>(i)]);
+    // Its own pointer: the list of connections still grows while the thread runs.
+    impl_->threads.emplace_back([impl = impl_.get(), connection = impl_->connections.back().get()] {
+      impl->Run(*connection);
     });
   }
 }

@@ -256,11 +256,11 @@ FieldErrors ValidateWorkloadStatus(const Validation& v, const Json& o) {
     if (value > limit) out.push_back(InvalidValue(path, std::to_string(value), text));
   };
   constexpr const char* kTotal = "cannot be greater than status.replicas";
-  within("updatedReplicas", total, kTotal);
-  within("fullyLabeledReplicas", total, kTotal);
+  const bool sets = r == "replicasets" || r == "replicationcontrollers";
+  within(sets ? "fullyLabeledReplicas" : "updatedReplicas", total, kTotal);
   within("readyReplicas", total, kTotal);
   within("availableReplicas", total, kTotal);
-  within("currentReplicas", total, kTotal);
+  if (r == "statefulsets") within("currentReplicas", total, kTotal);
   if (available > Integer(o, "status.readyReplicas")) {
     within("availableReplicas", Integer(o, "status.readyReplicas"),
            "cannot be greater than readyReplicas");

@@ -150,6 +150,28 @@ TEST(NamespaceLifecycle, RefusesNewContentWithItsCause) {
             "namespaces \"kube-system\" is forbidden: this namespace may not be deleted");
 }
 
+TEST(WorkloadStatus, CountersBoundEachOther) {
+  ClusterOfKinds cluster;
+  const Gvr deployments{"apps", "v1", "deployments"};
+  cluster.Create({"", "v1", "namespaces"}, "", Json{{"metadata", {{"name", "f04"}}}});
+  cluster.Create(
+      deployments, "f04",
+      Json::parse(R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"app":"a"}},
+    "template":{"metadata":{"labels":{"app":"a"}},"spec":{"containers":[{"name":"c","image":"nginx"}]}}}})"));
+  const auto refused = cluster.Update(deployments, "f04", "d", "status",
+                                      Json::parse(R"({"status":{"replicas":-1}})"),
+                                      ClusterOfKinds::PatchType::kMerge);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_EQ(refused.body["message"],
+            "Deployment.apps \"d\" is invalid: [status.replicas: Invalid value: -1: must be "
+            "greater than or equal to 0, "
+            "status.updatedReplicas: Invalid value: 0: cannot be greater than status.replicas, "
+            "status.readyReplicas: Invalid "
+            "value: 0: cannot be greater than status.replicas, status.availableReplicas: Invalid "
+            "value: 0: cannot be greater "
+            "than status.replicas]");
+}
+
 TEST(Seeds, AreWellTypedAndComplete) {
   const ClusterOfKinds cluster;
   std::set<std::string> names;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pod family: controllers that keep pods running.
 #include "kcm/sdk/controller.h"
+#include "plugins/pod/deployment/controller.h"
+#include "plugins/pod/deployment/declaration.h"
 #include "plugins/pod/replicaset/controller.h"
 #include "plugins/pod/replicaset/declaration.h"
 
 KCM_PLUGIN("pod", "0.1.0", "kcm-host",
+           KCM_CONTROLLER(kcm::pod::deployment::Controller, kcm::pod::deployment::kDeclaration),
            KCM_CONTROLLER(kcm::pod::replicaset::Controller, kcm::pod::replicaset::kDeclaration));

@@ -9,9 +9,9 @@
 #include "kcm/rules/owner_reference.h"
 #include "kcm/rules/pod.h"
 #include "kcm/rules/pod_template.h"
+#include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/pod_control/pod_control.h"
 #include "plugins/pod/replicaset/declaration.h"
-#include "plugins/pod/replicaset/triggers.h"
 #include "plugins/pod/resources.h"
 #include "plugins/pod/server_features.h"
 
@@ -113,11 +113,8 @@ void Controller::OnOwnChange(const sdk::Change& change) {
 }
 
 void Controller::OnPodChange(const sdk::Change& change) {
-  const auto type = change.type() == sdk::Change::Type::kAdd      ? ChangeType::kAdded
-                    : change.type() == sdk::Change::Type::kUpdate ? ChangeType::kUpdated
-                                                                  : ChangeType::kDeleted;
   const Node pod = change.object();
-  const PodWakes wakes = WakesOf(type, change.old_object(), pod);
+  const Wakes wakes = WakesOf(change.type(), change.old_object(), pod, DeletingUpdate::kIsDeletion);
   for (size_t i = 0; i < wakes.count; ++i) {
     const OwnerWake& wake = wakes.owners[i];
     const std::optional<sdk::WholeRef> owner = Resolve(change.ns(), wake.reference);

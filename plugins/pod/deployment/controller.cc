@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What wakes deployment-controller, and how a reconcile ends.
+#include "plugins/pod/deployment/controller.h"
+
+#include <string>
+
+#include "kcm/rules/error_class.h"
+#include "kcm/rules/label_selector.h"
+#include "kcm/rules/owner_reference.h"
+#include "plugins/pod/deployment/declaration.h"
+#include "plugins/pod/deployment/reconciler.h"
+#include "plugins/pod/ownership/wakes.h"
+#include "plugins/pod/resources.h"
+#include "plugins/pod/server_features.h"
+
+namespace kcm::pod::deployment {
+
+using rules::Node;
+using sdk::Outcome;
+
+void Controller::OnChange(const sdk::Change& change) {
+  if (change.watch() == kDeploymentWatch.number) {
+    context_.queue().Add(change.Key());
+  } else if (change.watch() == kReplicaSetWatch.number) {
+    OnReplicaSetChange(change);
+  } else if (change.type() == sdk::Change::Type::kDelete) {
+    OnPodGone(change);
+  }
+}
+
+void Controller::OnReplicaSetChange(const sdk::Change& change) {
+  const Node set = change.object();
+  const Wakes wakes = WakesOf(change.type(), change.old_object(), set, DeletingUpdate::kIsUpdate);
+  for (size_t i = 0; i < wakes.count; ++i) {
+    if (const auto owner = Resolve(change.ns(), wakes.owners[i].reference))
+      context_.queue().Add(owner->Key());
+  }
+  if (wakes.orphan) WakeMatching(change.ns(), set);
+}
+
+// A Recreate rollout waits for the last pod to go; nothing else depends on single pods.
+void Controller::OnPodGone(const sdk::Change& change) {
+  const Node reference = rules::ControllerOf(change.object());
+  if (reference.Get("kind").String() != kReplicaSets.kind) return;
+  const std::string key =
+      std::string(change.ns()) + "/" + std::string(reference.Get("name").String());
+  const std::optional<sdk::WholeRef> set = context_.cache().Get(kReplicaSetWatch, key);
+  if (!set || set->Uid() != reference.Get("uid").String()) return;
+  const std::optional<sdk::WholeRef> owner = Resolve(change.ns(), rules::ControllerOf(set->Root()));
+  if (!owner || owner->Root().Path("spec.strategy.type").String() != "Recreate") return;
+  if (!HasAnyPod(*owner)) context_.queue().Add(owner->Key());
+}
+
+bool Controller::HasAnyPod(const sdk::WholeRef& deployment) const {
+  const sdk::Cache cache = context_.cache();
+  for (const sdk::WholeRef& set :
+       cache.List(kReplicaSetWatch, {.index = kByController, .index_value = deployment.Uid()})) {
+    if (!cache.List(kPodWatch, {.index = kByController, .index_value = set.Uid()}).empty())
+      return true;
+  }
+  return false;
+}
+
+void Controller::WakeMatching(std::string_view ns, Node replica_set) {
+  const Node labels = replica_set.Path("metadata.labels");
+  for (const sdk::WholeRef& owner : context_.cache().List(kDeploymentWatch, {.ns = ns})) {
+    const Result<rules::LabelSelector> selector =
+        rules::LabelSelector::FromObject(owner.Root().Path("spec.selector"));
+    if (selector.ok() && selector->CanSearch() && selector->Matches(labels))
+      context_.queue().Add(owner.Key());
+  }
+}
+
+std::optional<sdk::WholeRef> Controller::Resolve(std::string_view ns, Node reference) const {
+  if (reference.Get("kind").String() != kDeployments.kind) return std::nullopt;
+  std::optional<sdk::WholeRef> owner = context_.cache().Get(
+      kDeploymentWatch, std::string(ns) + "/" + std::string(reference.Get("name").String()));
+  if (owner && owner->Uid() != reference.Get("uid").String()) owner.reset();
+  return owner;
+}
+
+Outcome Controller::Reconcile(sdk::Run& run) {
+  std::optional<sdk::WholeRef> deployment = context_.cache().Get(kDeploymentWatch, run.key());
+  if (!deployment) return Outcome::Done();
+  const Result<bool> with_terminating = TerminatingReplicasServed(context_);
+  if (!with_terminating.ok()) return Outcome::Retry(with_terminating.error());
+  Reconciler reconciler(context_, run, std::move(*deployment), *with_terminating);
+  const Status done = reconciler.Run();
+  if (!done.ok()) {
+    // The namespace is going away and the Deployment with it: trying again helps nobody.
+    if (rules::IsNamespaceTerminating(done.error())) return Outcome::Done();
+    return Outcome::Retry(done.error());
+  }
+  if (const auto after = reconciler.look_again()) return Outcome::RequeueAfter(*after);
+  return Outcome::Done();
+}
+
+}  // namespace kcm::pod::deployment

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables out of a host's report.
+#include "host/ctl/report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+namespace kcm::host::ctl {
+namespace {
+
+using nlohmann::json;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string Number(double value, const char* format) {
+  char text[64];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+std::string Milliseconds(double value) { return Number(value, "%.1f ms"); }
+std::string Count(const json& object, const char* key) { return std::to_string(object.at(key).get<uint64_t>()); }
+
+// Terminals obey control characters; what a plugin calls itself is foreign text.
+std::string Plain(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+std::string Word(const json& object, const char* key) {
+  const std::string text = Plain(object.at(key).get<std::string>());
+  return text.empty() ? "-" : text;
+}
+
+const json& ListOf(const json& object, const char* key) {
+  static const json kNone = json::array();
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? kNone : *found;
+}
+
+// Runs `make` over the parsed report; whatever does not fit becomes one error.
+Result<std::string> Over(const std::string& report, const std::function<Result<std::string>(const json&)>& make) {
+  try {
+    return make(json::parse(report));
+  } catch (const json::exception& e) {
+    return MakeError(Code::kInternal, std::string("the host's report is not what this kcmctl understands: use the kcmctl of the host's "
+                                                  "version: ") + e.what());
+  }
+}
+
+void ForEachQueue(const json& report, const std::function<void(const std::string& controller, const json& queue)>& visit) {
+  for (const json& plugin : report.at("plugins"))
+    for (const json& controller : ListOf(plugin, "controllers"))
+      for (const json& queue : ListOf(controller, "queues")) visit(Word(controller, "name"), queue);
+}
+
+std::string Due(const json& key) {
+  const double seconds = key.at("dueInSeconds").get<double>();
+  return seconds > 0 ? Number(seconds, "in %.1f s") : "now";
+}
+
+}  // namespace
+
+std::string Table(const Rows& rows) {
+  std::vector<size_t> width;
+  for (const auto& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line += std::string(width[i] - row[i].size() + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+Result<std::string> PluginTables(const std::string& report) {
+  return Over(report, [](const json& r) -> Result<std::string> {
+    Rows plugins{{"PLUGIN", "VERSION", "BUILD", "STATE", "SWAPS", "LAST PAUSE", "FILE"}};
+    Rows controllers{{"CONTROLLER", "PLUGIN", "ACTIVE", "GENERATION", "RUNS", "RETRIES", "ERRORS"}};
+    std::string errors;
+    for (const json& p : r.at("plugins")) {
+      const bool swapped = p.at("swaps").get<uint64_t>() > 0;
+      plugins.push_back({Word(p, "name"), Word(p, "version"), Word(p, "buildId"), Word(p, "state"), Count(p, "swaps"),
+                         swapped ? Milliseconds(p.at("lastPauseMs").get<double>()) : "-", Word(p, "file")});
+      if (p.contains("lastError")) errors += "\n" + Word(p, "name") + ": last error: " + Word(p, "lastError") + "\n";
+      for (const json& c : ListOf(p, "controllers"))
+        controllers.push_back({Word(c, "name"), Word(p, "name"), c.at("active").get<bool>() ? "yes" : "no", Count(c, "generation"),
+                               Count(c, "runs"), Count(c, "retries"), Count(c, "errors")});
+    }
+    std::string out = Table(plugins) + "\n" + Table(controllers) + errors;
+    for (const json& f : ListOf(r, "refused")) out += "\nrefused: " + Word(f, "reason") + "\n";
+    return out;
+  });
+}
+
+Result<std::string> QueueTables(const std::string& report, const std::string& controller) {
+  return Over(report, [&](const json& r) -> Result<std::string> {
+    Rows queues{{"CONTROLLER", "QUEUE", "READY", "WAITING", "PROCESSING"}};
+    Rows keys{{"QUEUE", "KEY", "STATE", "FAILURES", "DUE"}};
+    std::string known;
+    ForEachQueue(r, [&](const std::string& name, const json& q) {
+      known += (known.empty() ? "" : ", ") + name;
+      if (!controller.empty() && name != controller) return;
+      queues.push_back({name, Word(q, "name"), Count(q, "ready"), Count(q, "waiting"), Count(q, "processing")});
+      for (const json& k : ListOf(q, "keys"))
+        keys.push_back({Word(q, "name"), Word(k, "key"), Word(k, "state"), std::to_string(k.at("failures").get<int64_t>()), Due(k)});
+    });
+    if (!controller.empty() && queues.size() == 1)
+      return MakeError(Code::kNotFound, "no controller " + controller + " with queues; there are: " + (known.empty() ? "none" : known));
+    std::string out = Table(queues);
+    if (keys.size() > 1) out += "\n" + Table(keys);
+    return out;
+  });
+}
+
+Result<std::string> WhyText(const std::string& report, const std::string& key) {
+  return Over(report, [&](const json& r) -> Result<std::string> {
+    Rows rows{{"CONTROLLER", "QUEUE", "STATE", "FAILURES", "DUE"}};
+    ForEachQueue(r, [&](const std::string& name, const json& q) {
+      for (const json& k : ListOf(q, "keys"))
+        if (k.at("key").get<std::string>() == key)
+          rows.push_back({name, Word(q, "name"), Word(k, "state"), std::to_string(k.at("failures").get<int64_t>()), Due(k)});
+    });
+    if (rows.size() > 1) return Table(rows);
+    return "No queue holds " + Plain(key) +
+           ": its last reconciles ended well, and controllers wait for the next change of it or of what belongs to it.\n"
+           "If one was expected: is its controller active (kcmctl plugins list), and does the log name the key?\n";
+  });
+}
+
+Result<std::string> SwapText(const std::string& before, const std::string& after) {
+  return Over(after, [&](const json& now) -> Result<std::string> {
+    return Over(before, [&](const json& then) -> Result<std::string> {
+      std::string out;
+      for (const json& p : now.at("plugins")) {
+        for (const json& old : then.at("plugins")) {
+          if (old.at("name") != p.at("name") || old.at("swaps") == p.at("swaps")) continue;
+          out += Word(p, "name") + ": build " + Word(old, "buildId") + " -> " + Word(p, "buildId") + ", paused for " +
+                 Milliseconds(p.at("lastPauseMs").get<double>()) + ", " + Word(p, "state") + "\n";
+        }
+      }
+      return out.empty() ? std::string("nothing changed\n") : out;
+    });
+  });
+}
+
+}  // namespace kcm::host::ctl

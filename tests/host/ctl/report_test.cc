@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports as people read them.
+#include "host/ctl/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kcm::host::ctl {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr char kReport[] = R"({
+  "plugins": [{"name": "pod", "file": "/p/kcm-pod.so", "version": "0.1.0", "vendor": "kcm-host", "buildId": "a1", "digest": "00",
+    "swaps": 1, "state": "probation", "lastPauseMs": 3.26,
+    "controllers": [{"name": "replicaset-controller", "active": true, "generation": 2, "runs": 40, "retries": 1, "errors": 0,
+      "queues": [{"name": "replicaset", "ready": 1, "waiting": 1, "processing": 0, "keys": [
+        {"key": "default/web", "state": "waiting", "failures": 3, "dueInSeconds": 0.25},
+        {"key": "default/api", "state": "ready", "failures": 0, "dueInSeconds": 0.0}]}]}]},
+   {"name": "node", "file": "/p/kcm-node.so", "version": "0.1.0", "vendor": "", "buildId": "b", "digest": "01",
+    "swaps": 0, "state": "running", "lastPauseMs": 0.0, "lastError": "start:\nno", "controllers": null}],
+  "refused": [{"file": "/p/x.so", "reason": "/p/x.so: built for ABI 2.1"}]})";
+
+TEST(CtlReport, ColumnsAlign) {
+  EXPECT_EQ(Table({{"A", "LONG", "C"}, {"xxx", "y", ""}}), "A    LONG  C\nxxx  y\n");
+}
+
+TEST(CtlReport, PluginsControllersAndRefusals) {
+  const Result<std::string> text = PluginTables(kReport);
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_EQ(*text,
+            "PLUGIN  VERSION  BUILD  STATE      SWAPS  LAST PAUSE  FILE\n"
+            "pod     0.1.0    a1     probation  1      3.3 ms      /p/kcm-pod.so\n"
+            "node    0.1.0    b      running    0      -           /p/kcm-node.so\n"
+            "\n"
+            "CONTROLLER             PLUGIN  ACTIVE  GENERATION  RUNS  RETRIES  ERRORS\n"
+            "replicaset-controller  pod     yes     2           40    1        0\n"
+            "\n"
+            "node: last error: start:?no\n"
+            "\n"
+            "refused: /p/x.so: built for ABI 2.1\n");
+}
+
+TEST(CtlReport, QueuesAndTheirKeys) {
+  const Result<std::string> text = QueueTables(kReport, "replicaset-controller");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_EQ(*text,
+            "CONTROLLER             QUEUE       READY  WAITING  PROCESSING\n"
+            "replicaset-controller  replicaset  1      1        0\n"
+            "\n"
+            "QUEUE       KEY          STATE    FAILURES  DUE\n"
+            "replicaset  default/web  waiting  3         in 0.2 s\n"
+            "replicaset  default/api  ready    0         now\n");
+}
+
+TEST(CtlReport, UnknownControllerIsAnErrorThatNamesTheKnown) {
+  const Result<std::string> text = QueueTables(kReport, "deployment");
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.code(), Code::kNotFound);
+  EXPECT_THAT(text.error().message, HasSubstr("there are: replicaset-controller"));
+}
+
+TEST(CtlReport, WhyFindsTheKeyOrSaysWhatItsAbsenceMeans) {
+  EXPECT_THAT(*WhyText(kReport, "default/web"), HasSubstr("replicaset-controller  replicaset  waiting  3         in 0.2 s"));
+  EXPECT_THAT(*WhyText(kReport, "default/web"), Not(HasSubstr("ready")));
+  EXPECT_THAT(*WhyText(kReport, "default/gone"), HasSubstr("No queue holds default/gone"));
+}
+
+TEST(CtlReport, SwapShowsOnlyWhatChanged) {
+  std::string before = kReport;
+  const size_t at = before.find("\"swaps\": 1");
+  before.replace(at, 10, "\"swaps\": 0");
+  before.replace(before.find("\"a1\""), 4, "\"a0\"");
+  EXPECT_EQ(*SwapText(before, kReport), "pod: build a0 -> a1, paused for 3.3 ms, probation\n");
+  EXPECT_EQ(*SwapText(kReport, kReport), "nothing changed\n");
+}
+
+TEST(CtlReport, ForeignTextIsAnErrorNotHalfATable) {
+  for (const char* report : {"", "no json", "[]", "{}", R"({"plugins":[{"name":"pod"}]})", R"({"plugins":[{"name":7}]})"}) {
+    SCOPED_TRACE(report);
+    const Result<std::string> text = PluginTables(report);
+    ASSERT_FALSE(text.ok());
+    EXPECT_THAT(text.error().message, HasSubstr("use the kcmctl of the host's version"));
+  }
+}
+
+}  // namespace
+}  // namespace kcm::host::ctl

@@ -21,15 +21,16 @@ Status SetInteger(const std::string& flag, const std::string& text, int least, i
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-    return Usage(flag + ": \"" + text + "\" is not a number from " + std::to_string(least) + " to " +
-                 std::to_string(most));
+    return Usage(flag + ": \"" + text + "\" is not a number from " + std::to_string(least) +
+                 " to " + std::to_string(most));
   }
   *out = value;
   return Ok();
 }
 
 // "3", "0.5" (seconds) or "2s", "1m30s".
-Status SetDuration(const std::string& flag, const std::string& text, std::chrono::nanoseconds* out) {
+Status SetDuration(const std::string& flag, const std::string& text,
+                   std::chrono::nanoseconds* out) {
   const bool number = text.find_first_not_of("0123456789.") == std::string::npos;
   const Result<std::chrono::nanoseconds> d = rules::ParseDuration(number ? text + "s" : text);
   if (!d.ok() || *d <= std::chrono::nanoseconds::zero()) {
@@ -66,9 +67,12 @@ Flag Text(std::string* target) {
 }
 
 void AddNodeFlags(Arguments* a, Flags* flags) {
-  (*flags)["--zones"] = {true, [a](const std::string& v) { return SetInteger("--zones", v, 1, kMostNodes, &a->zones); }};
+  (*flags)["--zones"] = {true, [a](const std::string& v) {
+                           return SetInteger("--zones", v, 1, kMostNodes, &a->zones);
+                         }};
   (*flags)["--prefix"] = Text(&a->prefix);
-  (*flags)["--heartbeat"] = {true, [a](const std::string& v) { return SetDuration("--heartbeat", v, &a->heartbeat); }};
+  (*flags)["--heartbeat"] = {
+      true, [a](const std::string& v) { return SetDuration("--heartbeat", v, &a->heartbeat); }};
   (*flags)["--no-scheduler"] = Switch(&a->scheduler, false);
   (*flags)["--fail"] = {true, [a](const std::string& v) {
                           a->fail.push_back(v);
@@ -85,11 +89,15 @@ Flags FlagsOf(Arguments* a) {
     flags["--data-dir"] = Text(&a->data_dir);
     flags["--kubeconfig-out"] = Text(&a->kubeconfig_out);
     flags["--no-tls"] = Switch(&a->tls, false);
-    flags["--nodes"] = {true, [a](const std::string& v) { return SetInteger("--nodes", v, 0, kMostNodes, &a->count); }};
+    flags["--nodes"] = {true, [a](const std::string& v) {
+                          return SetInteger("--nodes", v, 0, kMostNodes, &a->count);
+                        }};
   } else {
     flags["--kubeconfig"] = Text(&a->kubeconfig);
     flags["--server"] = Text(&a->server);
-    flags["--count"] = {true, [a](const std::string& v) { return SetInteger("--count", v, 0, kMostNodes, &a->count); }};
+    flags["--count"] = {true, [a](const std::string& v) {
+                          return SetInteger("--count", v, 0, kMostNodes, &a->count);
+                        }};
   }
   return flags;
 }
@@ -131,7 +139,8 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& args) {
   }
   if (Status s = Read(args, FlagsOf(&a)); !s.ok()) return s.error();
   if (a.command == Arguments::Command::kNodes && a.kubeconfig.empty() && a.server.empty()) {
-    return Usage("nodes needs --kubeconfig FILE (or --server URL of a server without authentication)");
+    return Usage(
+        "nodes needs --kubeconfig FILE (or --server URL of a server without authentication)");
   }
   return a;
 }

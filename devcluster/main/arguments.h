@@ -31,7 +31,8 @@ struct Arguments {
   std::string server;             // nodes only
 };
 
-// `args` without the program's name. Flags as --name value or --name=value. Errors say which argument and what would be right.
+// `args` without the program's name. Flags as --name value or --name=value. Errors say which
+// argument and what would be right.
 Result<Arguments> ParseArguments(const std::vector<std::string>& args);
 std::string HelpText();
 

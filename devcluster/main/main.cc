@@ -48,7 +48,8 @@ sigset_t BlockSignals() {
   return set;
 }
 
-// While something starts, a signal ends the process: there is nothing yet that had to be stopped in order.
+// While something starts, a signal ends the process: there is nothing yet that had to be stopped in
+// order.
 class EndedBySignalWhileStarting {
  public:
   explicit EndedBySignalWhileStarting(const sigset_t& set) {
@@ -92,7 +93,9 @@ Result<std::string> ReadFile(const std::string& path) {
 Status WritePrivateFile(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  if (fd < 0) return MakeError(Code::kInvalid, "can not write " + path + ": is the directory there and ours?");
+  if (fd < 0)
+    return MakeError(Code::kInvalid,
+                     "can not write " + path + ": is the directory there and ours?");
   const ssize_t n = write(fd, text.data(), text.size());
   const bool whole = n == static_cast<ssize_t>(text.size());
   if (close(fd) != 0 || !whole || rename(fresh.c_str(), path.c_str()) != 0) {
@@ -159,7 +162,8 @@ int RunServer(const Arguments& a, const sigset_t& signals) {
   {
     const EndedBySignalWhileStarting guard(signals);
     Status s = server.Start();
-    if (s.ok() && !a.kubeconfig_out.empty()) s = WritePrivateFile(a.kubeconfig_out, server.Kubeconfig());
+    if (s.ok() && !a.kubeconfig_out.empty())
+      s = WritePrivateFile(a.kubeconfig_out, server.Kubeconfig());
     if (s.ok()) std::cout << server.url() << std::endl;
     if (s.ok() && a.count > 0) {
       NodesOptions o = OptionsOf(a);

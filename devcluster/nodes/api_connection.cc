@@ -82,7 +82,8 @@ Status UseClientCertificate(SSL_CTX* ctx, const Endpoint& e) {
   return Ok();
 }
 
-// The name is checked by OpenSSL for every connection of this context: Poco would skip it for loopback addresses.
+// The name is checked by OpenSSL for every connection of this context: Poco would skip it for
+// loopback addresses.
 void VerifyName(SSL_CTX* ctx, const std::string& host) {
   X509_VERIFY_PARAM* param = SSL_CTX_get0_param(ctx);
   if (X509_VERIFY_PARAM_set1_ip_asc(param, host.c_str()) == 1) return;
@@ -175,7 +176,8 @@ struct ApiConnection::Impl {
     if (session) return;
     const Endpoint& e = server->impl_->endpoint;
     if (e.tls) {
-      session = std::make_unique<Poco::Net::HTTPSClientSession>(e.host, e.port, server->impl_->context);
+      session =
+          std::make_unique<Poco::Net::HTTPSClientSession>(e.host, e.port, server->impl_->context);
     } else {
       session = std::make_unique<Poco::Net::HTTPClientSession>(e.host, e.port);
     }
@@ -184,8 +186,9 @@ struct ApiConnection::Impl {
                         Poco::Timespan(answer_seconds, 0));
   }
   // Sends one request and waits for the head of its answer. Throws Poco exceptions.
-  std::istream& Exchange(const std::string& method, const std::string& path, const std::string& body,
-                         const char* content_type, Poco::Net::HTTPResponse* response) {
+  std::istream& Exchange(const std::string& method, const std::string& path,
+                         const std::string& body, const char* content_type,
+                         Poco::Net::HTTPResponse* response) {
     const Endpoint& e = server->impl_->endpoint;
     Poco::Net::HTTPRequest request(method, e.path + path, Poco::Net::HTTPMessage::HTTP_1_1);
     request.set("User-Agent", "kcm-devcluster/nodes");

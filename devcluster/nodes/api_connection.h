@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ApiConnection: one keep-alive HTTP/1.1 connection to an API server, for requests or for one watch stream.
+// ApiConnection: one keep-alive HTTP/1.1 connection to an API server, for requests or for one watch
+// stream.
 //
 //   Result<std::shared_ptr<ApiServer>> server = ApiServer::Make(endpoint);
 //   ApiConnection c(*server);
 //   Answer a = c.Call("GET", "/api/v1/nodes");
 //   if (a.status != 200) Complain(a.Describe());
 //
-// Server certificates and host names are always verified, loopback too, unless the kubeconfig says otherwise.
+// Server certificates and host names are always verified, loopback too, unless the kubeconfig says
+// otherwise.
 #pragma once
 #include <memory>
 #include <string>
@@ -22,7 +24,7 @@ inline constexpr char kMergePatch[] = "application/merge-patch+json";
 inline constexpr char kStrategicPatch[] = "application/strategic-merge-patch+json";
 
 struct Answer {
-  int status = 0;     // 0: no answer, `body` then says why
+  int status = 0;  // 0: no answer, `body` then says why
   std::string body;
   bool ok() const { return status >= 200 && status < 300; }
   // Worth another try: no answer, 429 or 5xx.
@@ -31,7 +33,8 @@ struct Answer {
   std::string Describe() const;
 };
 
-// Where connections go: the endpoint and its prepared TLS context. Thread-safe, shared by connections.
+// Where connections go: the endpoint and its prepared TLS context. Thread-safe, shared by
+// connections.
 class ApiServer {
  public:
   static Result<std::shared_ptr<ApiServer>> Make(Endpoint endpoint);
@@ -44,18 +47,20 @@ class ApiServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Used by one thread, except Abort. Connects when first used and again whenever the connection was lost.
+// Used by one thread, except Abort. Connects when first used and again whenever the connection was
+// lost.
 class ApiConnection {
  public:
   explicit ApiConnection(std::shared_ptr<ApiServer> server);
   ~ApiConnection();
 
-  // One exchange. A request that fails on a connection that was kept alive is sent once more on a fresh one (the server may
-  // have closed it meanwhile); nothing else is retried.
+  // One exchange. A request that fails on a connection that was kept alive is sent once more on a
+  // fresh one (the server may have closed it meanwhile); nothing else is retried.
   Answer Call(const std::string& method, const std::string& path, const std::string& body = {},
               const char* content_type = kJson);
 
-  // Opens a stream (a watch); its lines are then read with ReadLine. The answer's body is filled only on an error.
+  // Opens a stream (a watch); its lines are then read with ReadLine. The answer's body is filled
+  // only on an error.
   Answer OpenStream(const std::string& path);
   // Next line without its end. False at the end of the stream or after Abort. Blocks.
   bool ReadLine(std::string* line);

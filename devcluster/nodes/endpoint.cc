@@ -78,10 +78,13 @@ Result<Endpoint> FromYaml(const YAML::Node& root, const std::string& base_dir) {
   const std::string user_name = Text(context, "user");
   if (user_name.empty()) return e;
   const YAML::Node user = Named(root, "users", user_name, "user");
-  if (!user) return Broken("context " + current + " names the user \"" + user_name + "\", which is not listed");
+  if (!user)
+    return Broken("context " + current + " names the user \"" + user_name +
+                  "\", which is not listed");
   if (!user.IsMap()) return e;
   if (user["exec"] || user["auth-provider"]) {
-    return Broken("user " + user_name + " uses exec or auth-provider: give a token or a client certificate instead");
+    return Broken("user " + user_name +
+                  " uses exec or auth-provider: give a token or a client certificate instead");
   }
   Result<std::string> cert = DataOrFile(user, "client-certificate", base_dir);
   if (!cert.ok()) return cert.error();

@@ -3,14 +3,14 @@
 #include "devcluster/nodes/kubelets.h"
 
 #include <algorithm>
-#include <charconv>
 #include <condition_variable>
-#include <cstdlib>
+#include <cstdio>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "devcluster/nodes/pod_course.h"
 #include "devcluster/nodes/reports.h"
 
 namespace kcm::devcluster::nodes {
@@ -21,70 +21,15 @@ using host::clock::Duration;
 
 constexpr Duration kStatusPeriod = std::chrono::seconds(60);
 constexpr Duration kRetry = std::chrono::seconds(1);
-constexpr double kLongestDelay = 1e6;  // seconds
 constexpr uint32_t kFirstAddress = 10;
 constexpr uint32_t kAddresses = 192 * 65536;  // 10.64.0.0 to 10.255.255.255
-// Beats are spread over the period in groups of about this size, so that 5 000 nodes are no burst every ten seconds.
+// Beats are spread over the period in groups of about this size, so that 5 000 nodes are no burst
+// every ten seconds.
 constexpr size_t kNodesPerSlot = 50;
 constexpr size_t kMostSlots = 40;
 
-Duration Seconds(const Strings& annotations, std::string_view name, double otherwise) {
-  double s = otherwise;
-  const auto it = annotations.find(name);
-  if (it != annotations.end()) s = std::strtod(it->second.c_str(), nullptr);
-  if (!(s > 0)) return Duration::zero();
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(s, kLongestDelay)));
-}
-bool Says(const Strings& annotations, std::string_view name, std::string_view value) {
-  const auto it = annotations.find(name);
-  return it != annotations.end() && it->second == value;
-}
-std::string Value(const Strings& annotations, std::string_view name) {
-  const auto it = annotations.find(name);
-  return it == annotations.end() ? std::string() : it->second;
-}
-
-// The code for this pod in "1=3,2=0", else sim/exit-code, else 0.
-int ExitCode(const Pod& pod) {
-  std::string text = Value(pod.annotations, "sim/exit-code");
-  const std::string by_index = Value(pod.annotations, "sim/exit-code-by-index");
-  const std::string wanted = pod.completion_index + "=";
-  for (size_t from = 0; !pod.completion_index.empty() && from < by_index.size();) {
-    const size_t end = std::min(by_index.find(',', from), by_index.size());
-    if (by_index.compare(from, wanted.size(), wanted) == 0) {
-      text = by_index.substr(from + wanted.size(), end - from - wanted.size());
-    }
-    from = end + 1;
-  }
-  int code = 0;
-  std::from_chars(text.data(), text.data() + text.size(), code);
-  return code;
-}
-
 std::string PodPath(const RunningPod& pod) {
   return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
-}
-
-// What happens to a pod after it runs, decided when its node first sees it.
-struct Course {
-  bool ready_at_once = true;
-  std::optional<Duration> ready_after;
-  std::optional<Duration> exit_after;
-  int exit_code = 0;
-};
-
-Course CourseOf(const Pod& pod) {
-  const Duration wait = Seconds(pod.annotations, "sim/ready-after", 0);
-  const bool never = Says(pod.annotations, "sim/never-ready", "true");
-  Course c;
-  c.ready_at_once = !never && wait == Duration::zero();
-  if (!never && wait > Duration::zero()) c.ready_after = wait;
-  const bool job_ends = pod.owned_by_job && !pod.annotations.contains("sim/run-forever");
-  if (pod.annotations.contains("sim/exit-after") || job_ends) {
-    c.exit_after = Seconds(pod.annotations, "sim/exit-after", 1);
-    c.exit_code = ExitCode(pod);
-  }
-  return c;
 }
 
 struct SimulatedNode {
@@ -146,7 +91,7 @@ struct Kubelets::Impl {
   void SeePod(const Pod& pod);
   SimulatedPod& EntryLocked(const Pod& pod);
   std::string AddressLocked(const Pod& pod);
-  void Run(WorkPool::Worker& worker, const RunningPod& pod, const Course& course);
+  void Run(WorkPool::Worker& worker, const RunningPod& pod, const PodCourse& course);
   void PostRunning(WorkPool::Worker& worker, const RunningPod& pod, bool ready);
   void PostExited(WorkPool::Worker& worker, const RunningPod& pod, int code);
   void FinishDelete(WorkPool::Worker& worker, const RunningPod& pod);
@@ -188,7 +133,8 @@ void Kubelets::Impl::Beat(WorkPool::Worker& worker, const std::string& name) {
     if (!it->second.own) uid = it->second.uid;
   }
   const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-  Answer a = worker.Call("PATCH", leases + "/" + name, LeaseRenewal(name, clock.Now()), kMergePatch);
+  Answer a =
+      worker.Call("PATCH", leases + "/" + name, LeaseRenewal(name, clock.Now()), kMergePatch);
   if (a.status == 404) a = worker.Call("POST", leases, LeaseBody(name, uid, clock.Now()));
   if (!a.ok() && a.status != 409) Log("lease of " + name + ": " + a.Describe());
 }
@@ -209,8 +155,9 @@ void Kubelets::Impl::BeatSlot(size_t slot) {
     }
   }
   for (const std::string& name : due) SubmitBeat(name);
-  pool.SubmitAfter(options.heartbeat, [this, slot](WorkPool::Worker&) { BeatSlot(slot); },
-                   WorkPool::Lane::kHeartbeat);
+  pool.SubmitAfter(
+      options.heartbeat, [this, slot](WorkPool::Worker&) { BeatSlot(slot); },
+      WorkPool::Lane::kHeartbeat);
 }
 
 void Kubelets::Impl::ReportSlot(size_t slot) {
@@ -223,8 +170,9 @@ void Kubelets::Impl::ReportSlot(size_t slot) {
     }
   }
   for (const std::string& name : due) Report(name, false);
-  pool.SubmitAfter(kStatusPeriod, [this, slot](WorkPool::Worker&) { ReportSlot(slot); },
-                   WorkPool::Lane::kHeartbeat);
+  pool.SubmitAfter(
+      kStatusPeriod, [this, slot](WorkPool::Worker&) { ReportSlot(slot); },
+      WorkPool::Lane::kHeartbeat);
 }
 
 void Kubelets::Impl::Report(const std::string& name, bool full) {
@@ -244,7 +192,8 @@ void Kubelets::Impl::Report(const std::string& name, bool full) {
       WorkPool::Lane::kHeartbeat);
 }
 
-// A node that appears or recovers reports, beats, and looks at the pods that were bound to it meanwhile.
+// A node that appears or recovers reports, beats, and looks at the pods that were bound to it
+// meanwhile.
 void Kubelets::Impl::ComeBack(const std::string& name, bool full) {
   Report(name, full);
   SubmitBeat(name);
@@ -272,7 +221,8 @@ void Kubelets::Impl::SeeNode(const NodeObject& node) {
     SimulatedNode& known = it->second;
     const bool failed = known.Failed();
     const bool replaced = !known.uid.empty() && known.uid != node.uid;
-    const bool forced = Value(known.annotations, "sim/conditions") != Value(node.annotations, "sim/conditions");
+    const bool forced =
+        Value(known.annotations, "sim/conditions") != Value(node.annotations, "sim/conditions");
     known.uid = node.uid;
     known.annotations = node.annotations;
     known.gone = false;
@@ -297,7 +247,8 @@ void Kubelets::Impl::LoseNode(const std::string& name) {
 // ---- pods
 
 std::string Kubelets::Impl::AddressLocked(const Pod& pod) {
-  // A pod that has an address keeps it, and nobody else gets it: it ran before this process started.
+  // A pod that has an address keeps it, and nobody else gets it: it ran before this process
+  // started.
   if (!pod.pod_ip.empty()) return pod.pod_ip;
   const uint32_t n = next_address++ % kAddresses;
   return "10." + std::to_string(64 + n / 65536) + "." + std::to_string(n / 256 % 256) + "." +
@@ -331,7 +282,7 @@ void Kubelets::Impl::SeePod(const Pod& pod) {
     }
   }
   if (finish) {
-    pool.SubmitAfter(Seconds(pod.annotations, "sim/delete-after", 0),
+    pool.SubmitAfter(DeletionTime(pod),
                      [this, p = *finish](WorkPool::Worker& w) { FinishDelete(w, p); });
   }
   if (run) {
@@ -339,8 +290,9 @@ void Kubelets::Impl::SeePod(const Pod& pod) {
   }
 }
 
-// Later steps are timed only after the first report is through, so that a slow server never sees them out of order.
-void Kubelets::Impl::Run(WorkPool::Worker& worker, const RunningPod& pod, const Course& course) {
+// Later steps are timed only after the first report is through, so that a slow server never sees
+// them out of order.
+void Kubelets::Impl::Run(WorkPool::Worker& worker, const RunningPod& pod, const PodCourse& course) {
   PostRunning(worker, pod, course.ready_at_once);
   if (course.ready_after) {
     pool.SubmitAfter(*course.ready_after,
@@ -403,7 +355,8 @@ Kubelets::Kubelets(Clock& clock, WorkPool& pool, KubeletOptions options)
 Kubelets::~Kubelets() = default;
 
 namespace {
-// Counts registrations that are still to end; shared with the work, which a stopping pool may drop unrun.
+// Counts registrations that are still to end; shared with the work, which a stopping pool may drop
+// unrun.
 struct Registrations {
   std::mutex mu;
   std::condition_variable cv;
@@ -451,12 +404,12 @@ void Kubelets::StartHeartbeats() {
   for (size_t slot = 0; slot < n; ++slot) {
     const int64_t part = static_cast<int64_t>(slot + 1);
     const int64_t all = static_cast<int64_t>(n);
-    impl.pool.SubmitAfter(impl.options.heartbeat * part / all,
-                          [&impl, slot](WorkPool::Worker&) { impl.BeatSlot(slot); },
-                          WorkPool::Lane::kHeartbeat);
-    impl.pool.SubmitAfter(kStatusPeriod * part / all,
-                          [&impl, slot](WorkPool::Worker&) { impl.ReportSlot(slot); },
-                          WorkPool::Lane::kHeartbeat);
+    impl.pool.SubmitAfter(
+        impl.options.heartbeat * part / all,
+        [&impl, slot](WorkPool::Worker&) { impl.BeatSlot(slot); }, WorkPool::Lane::kHeartbeat);
+    impl.pool.SubmitAfter(
+        kStatusPeriod * part / all, [&impl, slot](WorkPool::Worker&) { impl.ReportSlot(slot); },
+        WorkPool::Lane::kHeartbeat);
   }
 }
 
@@ -487,7 +440,8 @@ void Kubelets::OnPods(const std::vector<Pod>& all) {
       const auto it = impl_->pods.find(pod.uid);
       if (it != impl_->pods.end()) it->second.generation = impl_->generation;
     }
-    std::erase_if(impl_->pods, [&](const auto& e) { return e.second.generation != impl_->generation; });
+    std::erase_if(impl_->pods,
+                  [&](const auto& e) { return e.second.generation != impl_->generation; });
     // Addresses in use, as 10.a.b.c, are not given out again.
     for (const Pod& pod : all) {
       unsigned a = 0, b = 0, c = 0;
@@ -511,7 +465,8 @@ void Kubelets::OnPod(Change change, const Pod& pod) {
 Status Kubelets::Fail(const std::string& node) {
   const std::lock_guard lock(impl_->mu);
   const auto it = impl_->nodes.find(node);
-  if (it == impl_->nodes.end()) return MakeError(Code::kNotFound, "no simulated node is called " + node);
+  if (it == impl_->nodes.end())
+    return MakeError(Code::kNotFound, "no simulated node is called " + node);
   it->second.failed_by_order = true;
   return Ok();
 }

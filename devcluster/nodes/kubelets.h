@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubelets: the simulated kubelets of all nodes. Registers nodes, renews their leases, runs the pods bound to them (Pending,
-// Running, Ready, terminated), completes deletions, and obeys annotations.
+// Kubelets: the simulated kubelets of all nodes. Registers nodes, renews their leases, runs the
+// pods bound to them (Pending, Running, Ready, terminated), completes deletions, and obeys
+// annotations.
 //
 // Annotations of pods
 //   sim/ready-after: "5"      seconds before Ready (default 0)     sim/never-ready: "true"
-//   sim/exit-after: "2"       seconds until the containers terminate, sim/exit-code: "1" (default 0)
-//   sim/exit-code-by-index: "1=3,2=0"   of an Indexed Job's pods (others: sim/exit-code)
+//   sim/exit-after: "2"       seconds until the containers terminate, sim/exit-code: "1" (default
+//   0) sim/exit-code-by-index: "1=3,2=0"   of an Indexed Job's pods (others: sim/exit-code)
 //   sim/delete-after: "3"     seconds a deletion takes (default 0)
-//   sim/run-forever: "true"   keeps a Job's pod running            sim/ignore: "true"  the pod is left alone, deletion too
+//   sim/run-forever: "true"   keeps a Job's pod running            sim/ignore: "true"  the pod is
+//   left alone, deletion too
 // A pod of a Job exits with code 0 after one second unless annotated otherwise.
 //
-// Nodes made by others are simulated too while they carry the label sim/kubelet=true. On those and our own the annotation
-// sim/fail=true stops the node (no lease, no status, no pods), removing it brings the node back;
-// sim/conditions="MemoryPressure=True,Ready=False" sets condition values.
+// Nodes made by others are simulated too while they carry the label sim/kubelet=true. On those and
+// our own the annotation sim/fail=true stops the node (no lease, no status, no pods), removing it
+// brings the node back; sim/conditions="MemoryPressure=True,Ready=False" sets condition values.
 #pragma once
 #include <functional>
 #include <memory>
@@ -40,7 +42,8 @@ class Kubelets {
   Kubelets(host::clock::Clock& clock, WorkPool& pool, KubeletOptions options);
   ~Kubelets();
 
-  // Creates the nodes (existing ones are taken over), posts their status and first lease. Blocks until done.
+  // Creates the nodes (existing ones are taken over), posts their status and first lease. Blocks
+  // until done.
   Status Register();
   // Starts lease renewals and the status report of every minute.
   void StartHeartbeats();
@@ -51,7 +54,8 @@ class Kubelets {
   void OnPods(const std::vector<Pod>& all);
   void OnPod(Change change, const Pod& pod);
 
-  // A node of ours fails or comes back, as the annotation sim/fail does it. Error: there is no such node.
+  // A node of ours fails or comes back, as the annotation sim/fail does it. Error: there is no such
+  // node.
   Status Fail(const std::string& node);
   Status Resume(const std::string& node);
 

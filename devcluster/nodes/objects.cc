@@ -18,7 +18,8 @@ using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
-// Absent, null and wrongly typed members all read as "not there": what a server sends is not ours to judge.
+// Absent, null and wrongly typed members all read as "not there": what a server sends is not ours
+// to judge.
 std::optional<element> Get(const element& from, std::string_view name) {
   element out;
   if (from[name].get(out) != simdjson::SUCCESS || out.is_null()) return std::nullopt;
@@ -94,7 +95,8 @@ Request RequestOfContainer(const element& container) {
   return RequestOf(Get(Get(container, "resources"), "requests"));
 }
 
-// What a pod needs at its worst moment: an init container runs beside the sidecars started before it.
+// What a pod needs at its worst moment: an init container runs beside the sidecars started before
+// it.
 Request RequestOfPod(const element& spec) {
   Request running, sidecars, init;
   EachItem(Get(spec, "containers"), [&](const element& c) { running.Add(RequestOfContainer(c)); });
@@ -182,8 +184,9 @@ bool IsReady(const std::optional<element>& node_status) {
   return ready;
 }
 
-// The server taints every new node not-ready and node-lifecycle-controller takes that away. On a node that is ready the taint
-// is out of date, and without that controller it would stay for ever: scheduling does without it.
+// The server taints every new node not-ready and node-lifecycle-controller takes that away. On a
+// node that is ready the taint is out of date, and without that controller it would stay for ever:
+// scheduling does without it.
 Json TaintsOf(const std::optional<element>& spec, bool ready) {
   nlohmann::json out = nlohmann::json::array();
   EachItem(Get(spec, "taints"), [&](const element& taint) {
@@ -256,7 +259,8 @@ Result<WatchEvent<Object>> Decoder<Object>::Event(std::string* line) {
   if (type == "ERROR") {
     int64_t status = 0;
     const auto number = Get(in, "code");
-    if (number && number->get(status) == simdjson::SUCCESS) event.error_code = static_cast<int>(status);
+    if (number && number->get(status) == simdjson::SUCCESS)
+      event.error_code = static_cast<int>(status);
     return event;
   }
   if (type == "BOOKMARK") {
@@ -281,7 +285,8 @@ Result<Page<Object>> Decoder<Object>::List(std::string* body) {
   const auto metadata = Get(root, "metadata");
   page.resource_version = Version(metadata);
   page.continue_token = Text(Get(metadata, "continue"));
-  EachItem(Get(root, "items"), [&](const element& item) { Read(item, &page.objects.emplace_back()); });
+  EachItem(Get(root, "items"),
+           [&](const element& item) { Read(item, &page.objects.emplace_back()); });
   return page;
 }
 

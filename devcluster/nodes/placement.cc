@@ -19,7 +19,8 @@ using rules::Node;
 std::string_view NameOf(Node term) {
   for (const Node f : term.Get("matchFields").Items()) {
     const Node values = f.Get("values");
-    if (f.Get("key").String() == "metadata.name" && f.Get("operator").String() == "In" && values.size() == 1) {
+    if (f.Get("key").String() == "metadata.name" && f.Get("operator").String() == "In" &&
+        values.size() == 1) {
       return values.At(0).String();
     }
   }

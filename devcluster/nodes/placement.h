@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placement: may this pod run on that node? Pure decisions of the simple scheduler, compiled once per pod.
+// Placement: may this pod run on that node? Pure decisions of the simple scheduler, compiled once
+// per pod.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -30,10 +31,11 @@ class Placement {
   Placement(Placement&&) noexcept;
   Placement& operator=(Placement&&) noexcept;
 
-  // Empty when the pod fits, else why not, in the words of kube-scheduler ("node(s) had untolerated taint {key: value}").
-  // Several resources may be short: one reason each.
+  // Empty when the pod fits, else why not, in the words of kube-scheduler ("node(s) had untolerated
+  // taint {key: value}"). Several resources may be short: one reason each.
   std::vector<std::string> Against(const Room& room) const;
-  // The nodes that the pod's required affinity names by metadata.name (daemon pods); empty: any may do.
+  // The nodes that the pod's required affinity names by metadata.name (daemon pods); empty: any may
+  // do.
   const std::vector<std::string>& pinned() const;
 
  private:
@@ -41,7 +43,8 @@ class Placement {
   std::unique_ptr<Impl> impl_;
 };
 
-// "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." from reasons and how often each was given.
+// "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." from reasons and how
+// often each was given.
 std::string UnschedulableMessage(size_t nodes, const std::map<std::string, int>& reasons);
 
 }  // namespace kcm::devcluster::nodes

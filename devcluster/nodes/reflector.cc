@@ -94,9 +94,9 @@ std::optional<uint64_t> Reflector<Object>::Impl::List() {
 // One watch connection. False when the history is gone and a list is needed.
 template <class Object>
 bool Reflector<Object>::Impl::Watch(uint64_t* from) {
-  const Answer answer =
-      stream.OpenStream(path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=" +
-                        std::to_string(*from));
+  const Answer answer = stream.OpenStream(
+      path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=" +
+      std::to_string(*from));
   if (answer.status == 410) return false;
   if (!answer.ok()) {
     Pause("watch: " + answer.Describe());

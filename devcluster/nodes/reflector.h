@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reflector: keeps a listener up to date with one resource: list, then watch, list again when the history is gone.
+// Reflector: keeps a listener up to date with one resource: list, then watch, list again when the
+// history is gone.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -14,13 +15,15 @@
 
 namespace kcm::devcluster::nodes {
 
-// Thread-safe. One thread of its own, which calls the listener. Marked busy while an event is handled; Seen() moves after the
-// listener has returned, so "Seen() is the server's version and nothing is busy" means that all effects have happened.
+// Thread-safe. One thread of its own, which calls the listener. Marked busy while an event is
+// handled; Seen() moves after the listener has returned, so "Seen() is the server's version and
+// nothing is busy" means that all effects have happened.
 template <class Object>
 class Reflector {
  public:
   struct Listener {
-    // Calls come in the server's order. A list is OnListed(everything), a deletion that was missed shows only there.
+    // Calls come in the server's order. A list is OnListed(everything), a deletion that was missed
+    // shows only there.
     std::function<void(std::vector<Object>)> listed;
     std::function<void(Change, Object)> changed;
     std::function<void(const std::string&)> log;

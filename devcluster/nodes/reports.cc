@@ -58,7 +58,8 @@ json NodeConditions(const std::string& forced, WallTime now) {
 json FullNodeStatus(const std::string& forced, WallTime now) {
   const json room = {
       {"cpu", "32"}, {"memory", "64Gi"}, {"pods", "500"}, {"ephemeral-storage", "100Gi"}};
-  json info = {{"operatingSystem", "linux"}, {"architecture", "amd64"}, {"kubeletVersion", "v1.36.2"}};
+  json info = {
+      {"operatingSystem", "linux"}, {"architecture", "amd64"}, {"kubeletVersion", "v1.36.2"}};
   for (const char* name : {"machineID", "systemUUID", "bootID", "kernelVersion", "osImage",
                            "containerRuntimeVersion", "kubeProxyVersion"}) {
     info[name] = "";
@@ -76,7 +77,9 @@ json LeaseSpec(const std::string& node, WallTime now) {
 }
 
 json Condition(const char* type, bool holds, WallTime now) {
-  return {{"type", type}, {"status", holds ? "True" : "False"}, {"lastTransitionTime", FormatTime(now)}};
+  return {{"type", type},
+          {"status", holds ? "True" : "False"},
+          {"lastTransitionTime", FormatTime(now)}};
 }
 // With a reason; null removes the one that a strategic merge would keep.
 json Condition(const char* type, bool holds, WallTime now, const json& reason) {
@@ -86,12 +89,9 @@ json Condition(const char* type, bool holds, WallTime now, const json& reason) {
 }
 
 json ContainerStatus(const RunningPod& pod, const Container& c) {
-  return {{"name", c.name},
-          {"image", c.image},
-          {"imageID", "sim"},
-          {"containerID", "sim://" + pod.uid + c.name},
-          {"restartCount", 0},
-          {"lastState", json::object()}};
+  return {{"name", c.name},    {"image", c.image},
+          {"imageID", "sim"},  {"containerID", "sim://" + pod.uid + c.name},
+          {"restartCount", 0}, {"lastState", json::object()}};
 }
 
 // The uid makes the patch fail on a pod of the same name that came later.
@@ -154,17 +154,18 @@ std::string RunningReport(const RunningPod& pod, bool ready, WallTime now) {
     status["state"] = {{"running", {{"startedAt", pod.started}}}};
     containers.push_back(std::move(status));
   }
-  return PodPatch(pod, {{"phase", "Running"},
-                        {"podIP", pod.ip},
-                        {"podIPs", json::array({{{"ip", pod.ip}}})},
-                        {"hostIP", "10.1.0.1"},
-                        {"startTime", pod.started},
-                        {"conditions", json::array({Condition("PodReadyToStartContainers", true, now),
-                                                    Condition("Initialized", true, now),
-                                                    Condition("Ready", ready, now, reason),
-                                                    Condition("ContainersReady", ready, now, reason),
-                                                    Condition("PodScheduled", true, now)})},
-                        {"containerStatuses", std::move(containers)}});
+  return PodPatch(pod,
+                  {{"phase", "Running"},
+                   {"podIP", pod.ip},
+                   {"podIPs", json::array({{{"ip", pod.ip}}})},
+                   {"hostIP", "10.1.0.1"},
+                   {"startTime", pod.started},
+                   {"conditions", json::array({Condition("PodReadyToStartContainers", true, now),
+                                               Condition("Initialized", true, now),
+                                               Condition("Ready", ready, now, reason),
+                                               Condition("ContainersReady", ready, now, reason),
+                                               Condition("PodScheduled", true, now)})},
+                   {"containerStatuses", std::move(containers)}});
 }
 
 std::string ExitedReport(const RunningPod& pod, int exit_code, WallTime now) {
@@ -182,10 +183,11 @@ std::string ExitedReport(const RunningPod& pod, int exit_code, WallTime now) {
                          {"containerID", "sim://" + pod.uid + c.name}}}};
     containers.push_back(std::move(status));
   }
-  return PodPatch(pod, {{"phase", exit_code == 0 ? "Succeeded" : "Failed"},
-                        {"conditions", json::array({Condition("Ready", false, now, reason),
-                                                    Condition("ContainersReady", false, now, reason)})},
-                        {"containerStatuses", std::move(containers)}});
+  return PodPatch(pod,
+                  {{"phase", exit_code == 0 ? "Succeeded" : "Failed"},
+                   {"conditions", json::array({Condition("Ready", false, now, reason),
+                                               Condition("ContainersReady", false, now, reason)})},
+                   {"containerStatuses", std::move(containers)}});
 }
 
 }  // namespace kcm::devcluster::nodes

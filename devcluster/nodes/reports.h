@@ -19,8 +19,8 @@ struct RunningPod {
 std::string NodeBody(const std::string& name, int index, int zones);
 // Status patch after creation: conditions, capacity, node info, address.
 std::string NodeRegistration(int index, rules::WallTime now);
-// Conditions with the values of annotation sim/conditions ("MemoryPressure=True,Ready=False") laid over; `full` adds capacity
-// and node info.
+// Conditions with the values of annotation sim/conditions ("MemoryPressure=True,Ready=False") laid
+// over; `full` adds capacity and node info.
 std::string NodeReport(const std::string& forced, bool full, rules::WallTime now);
 
 std::string LeaseRenewal(const std::string& node, rules::WallTime now);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simple scheduler: bookkeeping of nodes and pods, choice, binding, report of pods that fit nowhere.
+// The simple scheduler: bookkeeping of nodes and pods, choice, binding, report of pods that fit
+// nowhere.
 #include "devcluster/nodes/scheduler.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ using host::clock::Clock;
 using host::clock::Duration;
 using nlohmann::json;
 
-// Looking at more candidates spreads no better: 3 000 binds a second over 5 000 nodes must not be 15 million checks.
+// Looking at more candidates spreads no better: 3 000 binds a second over 5 000 nodes must not be
+// 15 million checks.
 constexpr size_t kEnoughNodes = 50;
 // Changes come in bursts; waiting pods are looked at once per burst.
 constexpr Duration kRetrySoon = std::chrono::milliseconds(100);
@@ -43,13 +45,14 @@ std::string BindingBody(const Pod& pod, const std::string& node) {
 }
 
 std::string UnschedulableBody(const Pod& pod, const std::string& message, rules::WallTime now) {
-  return Dump({{"metadata", {{"uid", pod.uid}}},
-               {"status",
-                {{"conditions", json::array({{{"type", "PodScheduled"},
-                                              {"status", "False"},
-                                              {"reason", "Unschedulable"},
-                                              {"message", message},
-                                              {"lastTransitionTime", rules::FormatTime(now)}}})}}}});
+  return Dump(
+      {{"metadata", {{"uid", pod.uid}}},
+       {"status",
+        {{"conditions", json::array({{{"type", "PodScheduled"},
+                                      {"status", "False"},
+                                      {"reason", "Unschedulable"},
+                                      {"message", message},
+                                      {"lastTransitionTime", rules::FormatTime(now)}}})}}}});
 }
 
 std::string FailedSchedulingBody(const Pod& pod, const std::string& message, uint64_t number,
@@ -58,24 +61,25 @@ std::string FailedSchedulingBody(const Pod& pod, const std::string& message, uin
   const uint64_t unique = static_cast<uint64_t>(now.time_since_epoch().count()) + number;
   const auto end = std::to_chars(hex, hex + sizeof hex, unique, 16).ptr;
   const std::string time = rules::FormatTime(now);
-  return Dump({{"apiVersion", "v1"},
-               {"kind", "Event"},
-               {"metadata", {{"name", pod.name + "." + std::string(hex, end)}, {"namespace", pod.ns}}},
-               {"involvedObject",
-                {{"apiVersion", "v1"},
-                 {"kind", "Pod"},
-                 {"namespace", pod.ns},
-                 {"name", pod.name},
-                 {"uid", pod.uid},
-                 {"resourceVersion", std::to_string(pod.resource_version)}}},
-               {"type", "Warning"},
-               {"reason", "FailedScheduling"},
-               {"message", message},
-               {"source", {{"component", "default-scheduler"}}},
-               {"reportingComponent", "default-scheduler"},
-               {"count", 1},
-               {"firstTimestamp", time},
-               {"lastTimestamp", time}});
+  return Dump(
+      {{"apiVersion", "v1"},
+       {"kind", "Event"},
+       {"metadata", {{"name", pod.name + "." + std::string(hex, end)}, {"namespace", pod.ns}}},
+       {"involvedObject",
+        {{"apiVersion", "v1"},
+         {"kind", "Pod"},
+         {"namespace", pod.ns},
+         {"name", pod.name},
+         {"uid", pod.uid},
+         {"resourceVersion", std::to_string(pod.resource_version)}}},
+       {"type", "Warning"},
+       {"reason", "FailedScheduling"},
+       {"message", message},
+       {"source", {{"component", "default-scheduler"}}},
+       {"reportingComponent", "default-scheduler"},
+       {"count", 1},
+       {"firstTimestamp", time},
+       {"lastTimestamp", time}});
 }
 
 bool SameJson(const Json& x, const Json& y) {
@@ -84,17 +88,18 @@ bool SameJson(const Json& x, const Json& y) {
 }
 
 bool SamePlace(const NodeObject& x, const NodeObject& y) {
-  return SameJson(x.identity, y.identity) && x.unschedulable == y.unschedulable && x.milli_cpu == y.milli_cpu &&
-         x.memory == y.memory && x.pods == y.pods && SameJson(x.taints, y.taints);
+  return SameJson(x.identity, y.identity) && x.unschedulable == y.unschedulable &&
+         x.milli_cpu == y.milli_cpu && x.memory == y.memory && x.pods == y.pods &&
+         SameJson(x.taints, y.taints);
 }
 
 // A pod in the scheduler's books.
 struct Booked {
-  Pod pod;                 // as last seen; trimmed once it is on a node
-  std::string node;        // where it counts: bound, or assumed while the binding is under way
+  Pod pod;           // as last seen; trimmed once it is on a node
+  std::string node;  // where it counts: bound, or assumed while the binding is under way
   bool binding = false;
-  bool waiting = false;    // fits nowhere now
-  std::string message;     // reported last
+  bool waiting = false;  // fits nowhere now
+  std::string message;   // reported last
 };
 
 }  // namespace
@@ -157,7 +162,8 @@ std::optional<std::string> Scheduler::Impl::MissingClaimLocked(const Pod& pod) c
 }
 
 // The least loaded of the first kEnoughNodes nodes that fit, starting where the last choice ended.
-Room* Scheduler::Impl::ChooseLocked(const Placement& placement, std::map<std::string, int>* reasons) {
+Room* Scheduler::Impl::ChooseLocked(const Placement& placement,
+                                    std::map<std::string, int>* reasons) {
   Room* best = nullptr;
   size_t fitting = 0;
   const auto consider = [&](Room* room) {
@@ -260,7 +266,8 @@ void Scheduler::Impl::Bind(WorkPool::Worker& worker, const Pod& pod, const std::
   const auto it = pods.find(pod.uid);
   if (it == pods.end()) return;
   Booked& booked = it->second;
-  // `binding` stays until the watch shows the node, so that an older event does not start another binding.
+  // `binding` stays until the watch shows the node, so that an older event does not start another
+  // binding.
   if (a.ok() || !booked.pod.node.empty()) return;
   booked.binding = false;
   MoveLocked(booked, "");

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scheduler: binds pending pods of the default scheduler to nodes that may run them, the least loaded first.
+// Scheduler: binds pending pods of the default scheduler to nodes that may run them, the least
+// loaded first.
 //
-// Respects taints, spec.unschedulable, nodeSelector, required node affinity, cpu, memory and pod count, scheduling gates, and
-// waits for volume claims to be bound. The taint not-ready is ignored on a node that is ready: without a
-// node-lifecycle-controller nobody would remove it. Not done: preemption, pod affinity, topology spread, preferences, devices, choice of
-// volumes (WaitForFirstConsumer claims get their selected-node annotation from nobody).
-// A pod that fits nowhere gets the condition PodScheduled=False, reason Unschedulable, and an event FailedScheduling; it is
-// tried again when nodes, claims or other pods change.
+// Respects taints, spec.unschedulable, nodeSelector, required node affinity, cpu, memory and pod
+// count, scheduling gates, and waits for volume claims to be bound. The taint not-ready is ignored
+// on a node that is ready: without a node-lifecycle-controller nobody would remove it. Not done:
+// preemption, pod affinity, topology spread, preferences, devices, choice of volumes
+// (WaitForFirstConsumer claims get their selected-node annotation from nobody). A pod that fits
+// nowhere gets the condition PodScheduled=False, reason Unschedulable, and an event
+// FailedScheduling; it is tried again when nodes, claims or other pods change.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,7 +21,8 @@
 
 namespace kcm::devcluster::nodes {
 
-// Thread-safe. Decides on the calling thread (microseconds), binds on the pool, which must be stopped before this is destroyed.
+// Thread-safe. Decides on the calling thread (microseconds), binds on the pool, which must be
+// stopped before this is destroyed.
 class Scheduler {
  public:
   Scheduler(host::clock::Clock& clock, WorkPool& pool, std::function<void(const std::string&)> log);

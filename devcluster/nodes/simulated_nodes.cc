@@ -22,13 +22,15 @@ Status Check(const NodesOptions& o) {
   if (o.heartbeat <= host::clock::Duration::zero()) {
     return MakeError(Code::kInvalid, "the heartbeat period must be positive");
   }
-  if (o.prefix.empty()) return MakeError(Code::kInvalid, "the prefix of node names can not be empty");
+  if (o.prefix.empty())
+    return MakeError(Code::kInvalid, "the prefix of node names can not be empty");
   return Ok();
 }
 
 Result<Endpoint> EndpointOf(const NodesOptions& o) {
   if (o.kubeconfig.empty()) {
-    if (o.server.empty()) return MakeError(Code::kInvalid, "neither a kubeconfig nor a server is given");
+    if (o.server.empty())
+      return MakeError(Code::kInvalid, "neither a kubeconfig nor a server is given");
     return ParseServerUrl(o.server);
   }
   Result<Endpoint> e = ParseKubeconfig(o.kubeconfig, o.kubeconfig_dir);
@@ -95,7 +97,8 @@ void SimulatedNodes::Impl::MakeReflectors(const std::shared_ptr<ApiServer>& serv
           [this](Change change, Claim claim) { scheduler->OnClaim(change, claim); }, options.log});
 }
 
-SimulatedNodes::SimulatedNodes(NodesOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+SimulatedNodes::SimulatedNodes(NodesOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 SimulatedNodes::~SimulatedNodes() { Stop(); }
 
@@ -111,7 +114,8 @@ Status SimulatedNodes::Start() {
   const Answer hello = ApiConnection(*server).Call("GET", "/api/v1/nodes?limit=1");
   if (!hello.ok()) {
     return MakeError(Code::kUnavailable, "can not list nodes at " + endpoint->host + ":" +
-                                             std::to_string(endpoint->port) + ": " + hello.Describe());
+                                             std::to_string(endpoint->port) + ": " +
+                                             hello.Describe());
   }
   impl.pool = std::make_unique<WorkPool>(impl.clock, *server, impl.options.connections);
   impl.kubelets = std::make_unique<Kubelets>(

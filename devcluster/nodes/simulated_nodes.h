@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimulatedNodes: kubelets of N nodes and a simple scheduler, as a client of any API server. What pods and nodes do on
-// request (annotations) is described in kubelets.h.
+// SimulatedNodes: kubelets of N nodes and a simple scheduler, as a client of any API server. What
+// pods and nodes do on request (annotations) is described in kubelets.h.
 //
 //   NodesOptions options;
 //   options.kubeconfig = server.Kubeconfig();
 //   options.clock = &clock;
 //   SimulatedNodes nodes(options);
 //   Status s = nodes.Start();          // the nodes are registered now, pods get bound and run
-//   probe = [&] { return nodes.ResourceVersionSeen("v1/pods") >= server.ResourceVersion("v1/pods"); };
+//   probe = [&] { return nodes.ResourceVersionSeen("v1/pods") >= server.ResourceVersion("v1/pods");
+//   };
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,14 +23,15 @@ namespace kcm::devcluster::nodes {
 struct NodesOptions {
   std::string kubeconfig;      // text; certificates embedded or files
   std::string kubeconfig_dir;  // relative file names in it start here
-  std::string server;          // replaces the kubeconfig's server; alone it means no credentials ("http://127.0.0.1:8080")
-  int count = 3;               // nodes of our own: prefix0, prefix1, ... Nodes with sim/kubelet=true come on top
-  int zones = 3;               // labels zone-0, zone-1, ... in turn
+  std::string server;          // replaces the kubeconfig's server; alone it means no credentials
+                               // ("http://127.0.0.1:8080")
+  int count = 3;  // nodes of our own: prefix0, prefix1, ... Nodes with sim/kubelet=true come on top
+  int zones = 3;  // labels zone-0, zone-1, ... in turn
   std::string prefix = "sim-";
   host::clock::Duration heartbeat = std::chrono::seconds(10);
-  bool scheduler = true;       // false: pods are bound by somebody else
+  bool scheduler = true;  // false: pods are bound by somebody else
   int connections = 8;
-  host::clock::Clock* clock = nullptr;  // nullptr: the real clock. Must outlive this.
+  host::clock::Clock* clock = nullptr;          // nullptr: the real clock. Must outlive this.
   std::function<void(const std::string&)> log;  // failures, one line each, any thread; may be empty
 };
 
@@ -39,13 +41,16 @@ class SimulatedNodes {
   explicit SimulatedNodes(NodesOptions options);
   ~SimulatedNodes();  // Stop()
 
-  // Connects and registers the nodes. Errors: bad options or kubeconfig, server not reachable or not willing.
+  // Connects and registers the nodes. Errors: bad options or kubeconfig, server not reachable or
+  // not willing.
   Status Start();
-  // Ends all requests and joins all threads. The node objects stay, as those of machines that are off.
+  // Ends all requests and joins all threads. The node objects stay, as those of machines that are
+  // off.
   void Stop();
 
-  // Highest resourceVersion of "v1/pods" or "v1/nodes" (also "v1/persistentvolumeclaims" with the scheduler on) whose
-  // consequences have been handed on; 0 before the first list and for other resources.
+  // Highest resourceVersion of "v1/pods" or "v1/nodes" (also "v1/persistentvolumeclaims" with the
+  // scheduler on) whose consequences have been handed on; 0 before the first list and for other
+  // resources.
   uint64_t ResourceVersionSeen(const std::string& resource) const;
 
   // One of our nodes fails (no lease, no status, no pods) or comes back. Error: no such node.

@@ -41,7 +41,8 @@ struct Timed {
   }
 };
 
-// A write to a connection that the server closed must be an error of that write, not the end of the process.
+// A write to a connection that the server closed must be an error of that write, not the end of the
+// process.
 void BlockBrokenPipe() {
   sigset_t set;
   sigemptyset(&set);
@@ -58,11 +59,11 @@ struct WorkPool::Impl {
 
   std::mutex mu;
   std::condition_variable cv;
-  bool stopping = false;                        // all below guarded by mu
-  std::deque<Task> queues[2];                   // by Lane
-  std::vector<Timed> timers;                    // heap
+  bool stopping = false;       // all below guarded by mu
+  std::deque<Task> queues[2];  // by Lane
+  std::vector<Timed> timers;   // heap
   uint64_t next_sequence = 0;
-  host::clock::TimerId armed = 0;               // the clock's timer for the top of the heap
+  host::clock::TimerId armed = 0;  // the clock's timer for the top of the heap
   MonoTime armed_for = MonoTime::Max();
   std::vector<std::unique_ptr<ApiConnection>> connections;
   std::vector<std::thread> threads;
@@ -121,8 +122,9 @@ void WorkPool::Impl::Run(ApiConnection& connection) {
   }
 }
 
-// One timer of the clock for the earliest entry: the clock sees one timer, however many pods wait. Returns the timer that is
-// no longer needed: to be cancelled without `mu`, because Cancel waits for a Fire that waits for `mu`.
+// One timer of the clock for the earliest entry: the clock sees one timer, however many pods wait.
+// Returns the timer that is no longer needed: to be cancelled without `mu`, because Cancel waits
+// for a Fire that waits for `mu`.
 host::clock::TimerId WorkPool::Impl::ArmLocked() {
   if (timers.empty() || stopping) return 0;
   const MonoTime due = timers.front().due;

@@ -10,8 +10,9 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(Arguments, ServeWithNodes) {
-  const auto a = ParseArguments({"serve", "--port", "6443", "--nodes=5", "--no-tls", "--kubeconfig-out=/x",
-                                 "--address", "0.0.0.0", "--data-dir", "/d"});
+  const auto a =
+      ParseArguments({"serve", "--port", "6443", "--nodes=5", "--no-tls", "--kubeconfig-out=/x",
+                      "--address", "0.0.0.0", "--data-dir", "/d"});
   ASSERT_TRUE(a.ok()) << a.error().message;
   EXPECT_EQ(a->command, Arguments::Command::kServe);
   EXPECT_EQ(a->port, 6443);
@@ -23,7 +24,8 @@ TEST(Arguments, ServeWithNodes) {
 }
 
 TEST(Arguments, NodesWithDefaults) {
-  const auto a = ParseArguments({"nodes", "--kubeconfig", "k", "--heartbeat", "3", "--fail", "sim-0", "--fail=sim-1"});
+  const auto a = ParseArguments(
+      {"nodes", "--kubeconfig", "k", "--heartbeat", "3", "--fail", "sim-0", "--fail=sim-1"});
   ASSERT_TRUE(a.ok()) << a.error().message;
   EXPECT_EQ(a->count, 3);
   EXPECT_EQ(a->zones, 3);
@@ -35,7 +37,8 @@ TEST(Arguments, NodesWithDefaults) {
 }
 
 TEST(Arguments, HelpIsNoError) {
-  for (const auto& args : std::vector<std::vector<std::string>>{{"--help"}, {"serve", "--help"}, {"nodes", "-h"}}) {
+  for (const auto& args :
+       std::vector<std::vector<std::string>>{{"--help"}, {"serve", "--help"}, {"nodes", "-h"}}) {
     const auto a = ParseArguments(args);
     ASSERT_TRUE(a.ok());
     EXPECT_EQ(a->command, Arguments::Command::kHelp);

@@ -14,8 +14,11 @@ namespace {
 std::string Config(const std::string& cluster, const std::string& user) {
   return "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
          "contexts:\n- name: c\n  context: {cluster: k, user: u}\n"
-         "clusters:\n- name: k\n  cluster: {" + cluster + "}\n"
-         "users:\n- name: u\n  user: {" + user + "}\n";
+         "clusters:\n- name: k\n  cluster: {" +
+         cluster +
+         "}\n"
+         "users:\n- name: u\n  user: {" +
+         user + "}\n";
 }
 
 TEST(Kubeconfig, ReadsEmbeddedCertificatesAndToken) {

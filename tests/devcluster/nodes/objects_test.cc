@@ -10,7 +10,8 @@ namespace kcm::devcluster::nodes {
 namespace {
 
 TEST(PodEvents, AreReadAsFarAsNodesNeedThem) {
-  std::string line = R"({"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"p","namespace":"n","uid":"u",
+  std::string line =
+      R"({"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"p","namespace":"n","uid":"u",
     "resourceVersion":"42","annotations":{"sim/ready-after":"2","other":"x"},"deletionTimestamp":"2030-01-01T00:00:00Z",
     "labels":{"batch.kubernetes.io/job-completion-index":"3"},"ownerReferences":[{"kind":"Job","name":"j"}]},
     "spec":{"schedulerName":"default-scheduler","schedulingGates":[{"name":"g"}],"nodeSelector":{"a":"b"},
@@ -52,17 +53,20 @@ TEST(PodRequests, CountInitContainersAsTheyRun) {
   } rows[] = {
       {"containers add up", "", container("100m") + "," + container("200m"), "", 300},
       {"a big init container counts alone", container("1"), container("100m"), "", 1000},
-      {"init containers run one by one", container("300m") + "," + container("400m"), container("100m"), "", 400},
+      {"init containers run one by one", container("300m") + "," + container("400m"),
+       container("100m"), "", 400},
       {"sidecars run on", container("300m", sidecar), container("100m"), "", 400},
-      {"and beside later init containers", container("300m", sidecar) + "," + container("500m"), container("100m"), "", 800},
+      {"and beside later init containers", container("300m", sidecar) + "," + container("500m"),
+       container("100m"), "", 800},
       {"overhead comes on top", "", container("100m"), R"("overhead":{"cpu":"50m"},)", 150},
       {"nonsense is nothing", "", container("lots"), "", 0},
   };
   Decoder<Pod> decoder;
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
-    std::string line = R"({"type":"ADDED","object":{"metadata":{},"spec":{)" + row.overhead + R"("initContainers":[)" +
-                       row.init + R"(],"containers":[)" + row.containers + "]}}}";
+    std::string line = R"({"type":"ADDED","object":{"metadata":{},"spec":{)" + row.overhead +
+                       R"("initContainers":[)" + row.init + R"(],"containers":[)" + row.containers +
+                       "]}}}";
     const auto event = decoder.Event(&line);
     ASSERT_TRUE(event.ok()) << event.error().message;
     EXPECT_EQ(event->object.milli_cpu, row.want);
@@ -70,7 +74,8 @@ TEST(PodRequests, CountInitContainersAsTheyRun) {
 }
 
 TEST(NodeEvents, CarryWhatSchedulingNeeds) {
-  std::string line = R"({"type":"ADDED","object":{"metadata":{"name":"a","uid":"u","labels":{"x":"y"},
+  std::string line =
+      R"({"type":"ADDED","object":{"metadata":{"name":"a","uid":"u","labels":{"x":"y"},
     "annotations":{"sim/fail":"true"}},"spec":{"unschedulable":true,"taints":[{"key":"k","effect":"NoSchedule"}]},
     "status":{"allocatable":{"cpu":"4","memory":"1Ki","pods":"110"},"capacity":{"cpu":"8"}}}})";
   Decoder<NodeObject> decoder;
@@ -89,9 +94,10 @@ TEST(NodeEvents, CarryWhatSchedulingNeeds) {
 TEST(NodeEvents, NotReadyTaintCountsUntilTheNodeIsReady) {
   Decoder<NodeObject> decoder;
   for (const bool ready : {false, true}) {
-    std::string line = std::string(R"({"type":"ADDED","object":{"metadata":{"name":"a"},"spec":{"taints":[
+    std::string line =
+        std::string(R"({"type":"ADDED","object":{"metadata":{"name":"a"},"spec":{"taints":[
       {"key":"node.kubernetes.io/not-ready","effect":"NoSchedule"}]},"status":{"conditions":[{"type":"Ready","status":")") +
-                       (ready ? "True" : "False") + "\"}]}}}";
+        (ready ? "True" : "False") + "\"}]}}}";
     const auto event = decoder.Event(&line);
     ASSERT_TRUE(event.ok()) << event.error().message;
     EXPECT_EQ(event->object.taints == nullptr, ready);
@@ -117,7 +123,8 @@ TEST(WatchEvents, BookmarksErrorsAndNonsense) {
 }
 
 TEST(Lists, GiveVersionAndNextPage) {
-  std::string body = R"({"metadata":{"resourceVersion":"9","continue":"t"},"items":[{"metadata":{"name":"a","uid":"1"},
+  std::string body =
+      R"({"metadata":{"resourceVersion":"9","continue":"t"},"items":[{"metadata":{"name":"a","uid":"1"},
     "status":{"phase":"Bound"}},{"metadata":{"name":"b"}}]})";
   Decoder<Claim> decoder;
   const auto page = decoder.List(&body);

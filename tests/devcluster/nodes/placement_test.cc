@@ -12,8 +12,8 @@ namespace {
 Room RoomOf(const nlohmann::json& taints = nullptr) {
   Room room;
   room.node.name = "n1";
-  room.node.identity = std::make_shared<const nlohmann::json>(nlohmann::json::parse(
-      R"({"metadata":{"name":"n1","labels":{"zone":"a","size":"8"}}})"));
+  room.node.identity = std::make_shared<const nlohmann::json>(
+      nlohmann::json::parse(R"({"metadata":{"name":"n1","labels":{"zone":"a","size":"8"}}})"));
   room.node.milli_cpu = 1000;
   room.node.memory = 1000;
   room.node.pods = 2;
@@ -29,17 +29,20 @@ Pod PodOf(const nlohmann::json& scheduling) {
 
 using Terms = std::vector<nlohmann::json>;
 nlohmann::json Affinity(const Terms& terms) {
-  return {{"affinity",
-           {{"nodeAffinity",
-             {{"requiredDuringSchedulingIgnoredDuringExecution", {{"nodeSelectorTerms", terms}}}}}}}};
+  return {
+      {"affinity",
+       {{"nodeAffinity",
+         {{"requiredDuringSchedulingIgnoredDuringExecution", {{"nodeSelectorTerms", terms}}}}}}}};
 }
-nlohmann::json Label(const std::string& key, const std::string& op, const std::vector<std::string>& values) {
+nlohmann::json Label(const std::string& key, const std::string& op,
+                     const std::vector<std::string>& values) {
   return {{"matchExpressions", {{{"key", key}, {"operator", op}, {"values", values}}}}};
 }
 nlohmann::json Name(const std::string& name) {
-  return {{"matchFields", {{{"key", "metadata.name"},
-                            {"operator", "In"},
-                            {"values", nlohmann::json::array({name})}}}}};
+  return {{"matchFields",
+           {{{"key", "metadata.name"},
+             {"operator", "In"},
+             {"values", nlohmann::json::array({name})}}}}};
 }
 
 TEST(Placement, NodeSelectorAndRequiredAffinity) {
@@ -59,7 +62,8 @@ TEST(Placement, NodeSelectorAndRequiredAffinity) {
       {"DoesNotExist", Affinity({Label("zone", "DoesNotExist", {})}), false},
       {"Gt", Affinity({Label("size", "Gt", {"7"})}), true},
       {"Lt", Affinity({Label("size", "Lt", {"8"})}), false},
-      {"one of two terms", Affinity({Label("zone", "In", {"b"}), Label("size", "In", {"8"})}), true},
+      {"one of two terms", Affinity({Label("zone", "In", {"b"}), Label("size", "In", {"8"})}),
+       true},
       {"no term", Affinity({}), false},
       {"an empty term selects nothing", Affinity({nlohmann::json::object()}), false},
       {"name", Affinity({Name("n1")}), true},
@@ -105,9 +109,10 @@ TEST(Placement, CordonedNodesTakeOnlyPodsThatTolerateIt) {
   room.node.unschedulable = true;
   EXPECT_EQ(Placement(PodOf(nlohmann::json::object())).Against(room),
             std::vector<std::string>{"node(s) were unschedulable"});
-  const nlohmann::json daemon = {
-      {"tolerations",
-       {{{"key", "node.kubernetes.io/unschedulable"}, {"operator", "Exists"}, {"effect", "NoSchedule"}}}}};
+  const nlohmann::json daemon = {{"tolerations",
+                                  {{{"key", "node.kubernetes.io/unschedulable"},
+                                    {"operator", "Exists"},
+                                    {"effect", "NoSchedule"}}}}};
   EXPECT_TRUE(Placement(PodOf(daemon)).Against(room).empty());
 }
 
@@ -131,7 +136,8 @@ TEST(Placement, ResourcesMustFit) {
 TEST(Placement, DaemonPodsAreTiedToTheNodesTheyName) {
   EXPECT_EQ(Placement(PodOf(Affinity({Name("n1"), Name("n2")}))).pinned(),
             (std::vector<std::string>{"n1", "n2"}));
-  EXPECT_TRUE(Placement(PodOf(Affinity({Name("n1"), Label("zone", "In", {"a"})}))).pinned().empty());
+  EXPECT_TRUE(
+      Placement(PodOf(Affinity({Name("n1"), Label("zone", "In", {"a"})}))).pinned().empty());
 }
 
 TEST(Placement, MessageNamesEachReason) {

@@ -14,7 +14,8 @@ using nlohmann::json;
 constexpr rules::WallTime kNow{std::chrono::seconds(1893456000) + std::chrono::microseconds(5)};
 
 TEST(NodeReports, ConditionsCanBeForced) {
-  const json status = json::parse(NodeReport("MemoryPressure=True,Ready=False,nonsense", false, kNow))["status"];
+  const json status =
+      json::parse(NodeReport("MemoryPressure=True,Ready=False,nonsense", false, kNow))["status"];
   ASSERT_EQ(status.size(), 1u) << "conditions only";
   const json& c = status["conditions"];
   ASSERT_EQ(c.size(), 4u);

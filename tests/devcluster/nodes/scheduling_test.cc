@@ -18,8 +18,9 @@ class SimpleScheduler : public SmallCluster {
     return n;
   }
   static json Requests(const std::string& cpu) {
-    return {{"containers",
-             json::array({{{"name", "c"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}})}};
+    return {{"containers", json::array({{{"name", "c"},
+                                         {"image", "i"},
+                                         {"resources", {{"requests", {{"cpu", cpu}}}}}}})}};
   }
 };
 
@@ -39,7 +40,8 @@ TEST_F(SimpleScheduler, PodThatFitsNowhereIsReportedOnceAndBoundWhenItFits) {
   const json c = Condition(PodPath("p"), "PodScheduled");
   EXPECT_EQ(c["status"], "False");
   EXPECT_EQ(c["reason"], "Unschedulable");
-  EXPECT_EQ(c["message"], "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.");
+  EXPECT_EQ(c["message"],
+            "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.");
   EXPECT_EQ(FailedSchedulingEvents(), 1);
   Patch(NodePath("sim-2"), {{"metadata", {{"labels", {{"disk", "ssd"}}}}}});
   Advance(1s);
@@ -50,7 +52,8 @@ TEST_F(SimpleScheduler, PodThatFitsNowhereIsReportedOnceAndBoundWhenItFits) {
 
 TEST_F(SimpleScheduler, TaintedAndCordonedNodesAreAvoided) {
   StartNodes();
-  Patch(NodePath("sim-0"), {{"spec", {{"taints", json::array({{{"key", "k"}, {"effect", "NoSchedule"}}})}}}});
+  Patch(NodePath("sim-0"),
+        {{"spec", {{"taints", json::array({{{"key", "k"}, {"effect", "NoSchedule"}}})}}}});
   Patch(NodePath("sim-1"), {{"spec", {{"unschedulable", true}}}});
   Settle();
   for (int i = 0; i < 4; ++i) CreatePod("p" + std::to_string(i));
@@ -69,7 +72,8 @@ TEST_F(SimpleScheduler, ResourcesMustFitAndAreFreedByDeletion) {
   CreatePod("late", json::object(), Requests("20"));
   Settle();
   EXPECT_EQ(NodeOf("late"), "");
-  EXPECT_EQ(Condition(PodPath("late"), "PodScheduled")["message"], "0/3 nodes are available: 3 Insufficient cpu.");
+  EXPECT_EQ(Condition(PodPath("late"), "PodScheduled")["message"],
+            "0/3 nodes are available: 3 Insufficient cpu.");
   const std::string freed = NodeOf("p1");
   Delete(PodPath("p1"));
   Advance(1s);
@@ -106,9 +110,12 @@ TEST_F(SimpleScheduler, UnboundClaimHoldsThePod) {
   StartNodes();
   const std::string claims = "/api/v1/namespaces/default/persistentvolumeclaims";
   Create(claims, {{"metadata", {{"name", "data"}}},
-                  {"spec", {{"accessModes", {"ReadWriteOnce"}}, {"resources", {{"requests", {{"storage", "1Gi"}}}}}}}});
+                  {"spec",
+                   {{"accessModes", {"ReadWriteOnce"}},
+                    {"resources", {{"requests", {{"storage", "1Gi"}}}}}}}});
   CreatePod("p", json::object(),
-            {{"volumes", json::array({{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", "data"}}}}})}});
+            {{"volumes",
+              json::array({{{"name", "v"}, {"persistentVolumeClaim", {{"claimName", "data"}}}}})}});
   Advance(5s);
   EXPECT_EQ(NodeOf("p"), "");
   EXPECT_EQ(Condition(PodPath("p"), "PodScheduled")["message"],

@@ -85,14 +85,17 @@ TEST_F(SimulatedKubelets, PodExitsWithTheCodeAskedFor) {
   EXPECT_EQ(Phase("p"), "Running");
   Advance(500ms);
   EXPECT_EQ(Phase("p"), "Failed");
-  const json terminated = Get(PodPath("p"))["status"]["containerStatuses"][0]["state"]["terminated"];
+  const json terminated =
+      Get(PodPath("p"))["status"]["containerStatuses"][0]["state"]["terminated"];
   EXPECT_EQ(terminated["exitCode"], 3);
   EXPECT_EQ(Condition(PodPath("p"), "Ready")["reason"], "PodFailed");
 }
 
 TEST_F(SimulatedKubelets, JobPodsEndAfterASecondUnlessToldToRun) {
   StartNodes();
-  const json owner = {{"ownerReferences", json::array({{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", "1"}}})}};
+  const json owner = {
+      {"ownerReferences",
+       json::array({{{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"name", "j"}, {"uid", "1"}}})}};
   CreatePod("ends", json::object(), json::object(), owner);
   CreatePod("stays", {{"sim/run-forever", "true"}}, json::object(), owner);
   json indexed = owner;
@@ -104,7 +107,9 @@ TEST_F(SimulatedKubelets, JobPodsEndAfterASecondUnlessToldToRun) {
   EXPECT_EQ(Phase("ends"), "Succeeded");
   EXPECT_EQ(Phase("stays"), "Running");
   EXPECT_EQ(Phase("second"), "Failed");
-  EXPECT_EQ(Get(PodPath("second"))["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"], 7);
+  EXPECT_EQ(
+      Get(PodPath("second"))["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"],
+      7);
 }
 
 TEST_F(SimulatedKubelets, DeletionTakesAsLongAsAsked) {
@@ -166,20 +171,25 @@ TEST_F(SimulatedKubelets, OrderedFailureWorksLikeTheAnnotation) {
 
 TEST_F(SimulatedKubelets, LabelledNodesOfOthersAreSimulated) {
   StartNodes();
-  const json made = Create("/api/v1/nodes", {{"metadata", {{"name", "guest"}, {"labels", {{"sim/kubelet", "true"}}}}}});
+  const json made = Create(
+      "/api/v1/nodes", {{"metadata", {{"name", "guest"}, {"labels", {{"sim/kubelet", "true"}}}}}});
   Create("/api/v1/nodes", {{"metadata", {{"name", "stranger"}}}});
   CreatePod("p", json::object(), {{"nodeName", "guest"}});
   CreatePod("q", json::object(), {{"nodeName", "stranger"}});
   Settle();
   EXPECT_EQ(ConditionStatus(NodePath("guest"), "Ready"), "True");
-  EXPECT_EQ(Get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/guest")["metadata"]["ownerReferences"][0]["uid"],
-            made["metadata"]["uid"]);
+  EXPECT_EQ(
+      Get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/guest")["metadata"]
+                                                                                 ["ownerReferences"]
+                                                                                 [0]["uid"],
+      made["metadata"]["uid"]);
   EXPECT_EQ(Phase("p"), "Running");
   EXPECT_EQ(ConditionStatus(NodePath("stranger"), "Ready"), "none");
   EXPECT_EQ(Phase("q"), "Pending");
   Advance(10s);
   EXPECT_EQ(RenewTime("guest"), "2030-01-01T00:00:10.000000Z");
-  Patch(NodePath("guest"), {{"metadata", {{"annotations", {{"sim/conditions", "MemoryPressure=True,Ready=False"}}}}}});
+  Patch(NodePath("guest"),
+        {{"metadata", {{"annotations", {{"sim/conditions", "MemoryPressure=True,Ready=False"}}}}}});
   Settle();
   EXPECT_EQ(ConditionStatus(NodePath("guest"), "MemoryPressure"), "True");
   EXPECT_EQ(ConditionStatus(NodePath("guest"), "Ready"), "False");
@@ -227,9 +237,11 @@ TEST_F(SimulatedKubelets, StartSaysWhatIsWrong) {
   EXPECT_EQ(SimulatedNodes(o).Start().error().message, "there must be at least one zone");
   o = Options();
   o.kubeconfig.clear();
-  EXPECT_EQ(SimulatedNodes(o).Start().error().message, "neither a kubeconfig nor a server is given");
+  EXPECT_EQ(SimulatedNodes(o).Start().error().message,
+            "neither a kubeconfig nor a server is given");
   o.server = "https://127.0.0.1:" + std::to_string(server->port());
-  EXPECT_NE(SimulatedNodes(o).Start().error().message.find("can not list nodes at 127.0.0.1"), std::string::npos)
+  EXPECT_NE(SimulatedNodes(o).Start().error().message.find("can not list nodes at 127.0.0.1"),
+            std::string::npos)
       << "without the CA the server must not be believed";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SmallCluster: the embedded server, simulated nodes and virtual time in one process, for the tests of the nodes.
+// SmallCluster: the embedded server, simulated nodes and virtual time in one process, for the tests
+// of the nodes.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -88,7 +89,9 @@ class SmallCluster : public ::testing::Test {
     EXPECT_TRUE(a.ok()) << a.Describe();
   }
 
-  static std::string PodPath(const std::string& name) { return "/api/v1/namespaces/default/pods/" + name; }
+  static std::string PodPath(const std::string& name) {
+    return "/api/v1/namespaces/default/pods/" + name;
+  }
   static std::string NodePath(const std::string& name) { return "/api/v1/nodes/" + name; }
   void CreatePod(const std::string& name, const json& annotations = json::object(),
                  const json& spec = json::object(), const json& metadata = json::object()) {
@@ -98,8 +101,12 @@ class SmallCluster : public ::testing::Test {
     pod["metadata"].update(metadata);
     Create("/api/v1/namespaces/default/pods", pod);
   }
-  std::string Phase(const std::string& pod) { return Get(PodPath(pod))["status"].value("phase", ""); }
-  std::string NodeOf(const std::string& pod) { return Get(PodPath(pod))["spec"].value("nodeName", ""); }
+  std::string Phase(const std::string& pod) {
+    return Get(PodPath(pod))["status"].value("phase", "");
+  }
+  std::string NodeOf(const std::string& pod) {
+    return Get(PodPath(pod))["spec"].value("nodeName", "");
+  }
   // The condition of this type, null when there is none.
   json Condition(const std::string& path, const std::string& type) {
     const json object = Get(path);
@@ -114,7 +121,8 @@ class SmallCluster : public ::testing::Test {
     return c.is_object() ? c.value("status", "") : "none";
   }
   std::string RenewTime(const std::string& node) {
-    return Get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + node)["spec"].value("renewTime", "");
+    return Get("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + node)["spec"]
+        .value("renewTime", "");
   }
 
   host::clock::VirtualClock clock;

@@ -16,7 +16,8 @@ BusyScope::BusyScope(Clock& clock) : clock_(clock), outer_(innermost) {
 
 BusyScope::~BusyScope() {
   innermost = outer_;
-  clock_.EndWork();
+  // A pause that was begun inside this scope and outlives it has taken the mark off already.
+  if (paused_by_ == nullptr) clock_.EndWork();
 }
 
 BusyPause::BusyPause(Clock& clock) : clock_(clock) {

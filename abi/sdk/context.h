@@ -243,8 +243,8 @@ class Metric {
 struct MetricDescription {
   uint32_t type = KCM_METRIC_COUNTER;
   std::string_view name, help, stability = "ALPHA";
-  std::vector<std::string_view> labels;
-  std::vector<double> buckets;
+  std::vector<std::string_view> labels = {};
+  std::vector<double> buckets = {};
 };
 
 struct ServedResource {

@@ -80,14 +80,15 @@ void Cluster::StartHost(const std::vector<std::string>& more_flags) {
               "--leader-elect=false",
               "--kube-api-qps=2000",
               "--kube-api-burst=4000",
-              "-v=2",
+              ::getenv("KCM_TEST_LOG") != nullptr ? "-v=4" : "-v=0",
               std::string("--use-service-account-credentials=") + (options_.service_account_credentials ? "true" : "false")};
+  if (!options_.secure_port) run.args.push_back("--secure-port=0");
   run.args.insert(run.args.end(), options_.flags.begin(), options_.flags.end());
   run.args.insert(run.args.end(), more_flags.begin(), more_flags.end());
   run.out = run.err = [log = impl_->log](const std::string& line) {
     const std::lock_guard lock(log->mutex);
     log->lines.push_back(line);
-    if (::getenv("KCM_TEST_LOG") != nullptr) std::fprintf(stderr, "%s\n", line.c_str());
+    if (::getenv("KCM_TEST_LOG") != nullptr && line.find("FLAG: ") == std::string::npos) std::fprintf(stderr, "%s\n", line.c_str());
   };
   host_ = std::make_unique<host::main::Host>(std::move(run));
   impl_->exit_code.reset();
@@ -140,11 +141,11 @@ const std::vector<std::string>& Cluster::log() const {
 }
 
 void Cluster::Settle() {
-  if (!clock_->Settle()) ADD_FAILURE() << "the cluster did not settle: " << impl_->WhyBusy(*server_);
+  if (!clock_->Settle()) ADD_FAILURE() << "the cluster did not settle: " << clock_->WhyBusy() << "; " << impl_->WhyBusy(*server_);
 }
 
 void Cluster::Advance(std::chrono::nanoseconds d) {
-  if (!clock_->Advance(d)) ADD_FAILURE() << "the cluster did not settle while time advanced: " << impl_->WhyBusy(*server_);
+  if (!clock_->Advance(d)) ADD_FAILURE() << "the cluster did not settle while time advanced: " << clock_->WhyBusy() << "; " << impl_->WhyBusy(*server_);
 }
 
 void Cluster::Until(const std::string& what, const std::function<bool()>& done, std::chrono::nanoseconds limit,

@@ -35,6 +35,7 @@ struct Options {
   int nodes = 3;                         // simulated; 0: none (pods stay Pending unless the test plays kubelet)
   bool scheduler = true;
   bool service_account_credentials = true;  // stock RBAC in force: a missing verb fails the test's expectation
+  bool secure_port = false;              // true: serve HTTPS on a free port (costs two RSA keys)
   bool watch_list = true;                // false: a 1.28 server
   std::string server_version = "v1.36.2";
 };

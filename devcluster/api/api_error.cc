@@ -251,8 +251,9 @@ std::string ToStatusText(const ApiError& error) {
   const auto text = [](const Json& j) {
     return j.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
-  std::string s =
-      R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":)";
+  std::string s = R"({"kind":"Status","apiVersion":"v1","metadata":{)";
+  if (!error.metadata_continue.empty()) s += "\"continue\":" + text(error.metadata_continue);
+  s += R"(},"status":"Failure","message":)";
   s += text(error.message);
   if (!error.reason.empty()) s += ",\"reason\":" + text(error.reason);
   if (!error.details.is_null()) s += ",\"details\":" + text(error.details);

@@ -99,7 +99,32 @@ void CheckTyped(const Resource& r, Json* configuration, const FieldShapes& shape
     FailTyped(*configuration, r, "." + unknown.front() + ": field not declared in schema");
 }
 
-[[noreturn]] void FailConflicts(const std::vector<Applied::Conflict>& conflicts) {
+constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+// kubectl's client-side apply keeps what it applied in an annotation. Its server-side apply carries
+// that annotation on, and takes over what the annotation says was its own all along.
+bool MayTakeOver(const std::string& manager, const Json& live,
+                 const std::vector<Applied::Conflict>& conflicts, const FieldShapes& shapes) {
+  if (manager != "kubectl") return false;
+  const Json last =
+      Json::parse(TextAt(live, {"metadata", "annotations", kLastApplied}), nullptr, false);
+  if (!last.is_object()) return false;
+  std::vector<std::string> own;
+  FieldsOf(last, shapes).ForEach([&](const std::string& field) { own.push_back(field); });
+  return std::all_of(conflicts.begin(), conflicts.end(), [&](const Applied::Conflict& c) {
+    return std::find(own.begin(), own.end(), c.field) != own.end();
+  });
+}
+
+void UpdateLastApplied(const std::string& manager, const Json& configuration, Json* object) {
+  if (manager != "kubectl" || TextAt(*object, {"metadata", "annotations", kLastApplied}).empty())
+    return;
+  (*object)["metadata"]["annotations"][kLastApplied] = Dump(configuration) + "\n";
+}
+
+}  // namespace
+
+void FailConflicts(const std::vector<Applied::Conflict>& conflicts) {
   Json causes = Json::array();
   std::map<std::string, std::vector<std::string>> by_owner;
   for (const Applied::Conflict& c : conflicts) {
@@ -126,8 +151,6 @@ void CheckTyped(const Resource& r, Json* configuration, const FieldShapes& shape
   e.details = {{"causes", causes}};
   Fail(std::move(e));
 }
-
-}  // namespace
 
 Json EmptyObject(const Resource& r) {
   Json empty = {
@@ -164,10 +187,18 @@ Answer HandleApply(const State& state, Request& request) {
   Change change;
   change.patch = true;
   change.make = [&](const Json& current) {
-    Applied applied =
-        ApplyConfiguration(current, configuration, empty, force, manager, shapes,
-                           [&](Json* object) { DecodePatched(request, r, options, "", object); });
+    const auto apply = [&](bool forced) {
+      return ApplyConfiguration(
+          current, configuration, empty, forced, manager, shapes,
+          [&](Json* object) { DecodePatched(request, r, options, "", object); });
+    };
+    Applied applied = apply(force);
+    if (!applied.conflicts.empty() &&
+        MayTakeOver(options.manager, current, applied.conflicts, shapes)) {
+      applied = apply(true);
+    }
     if (!applied.conflicts.empty()) FailConflicts(applied.conflicts);
+    UpdateLastApplied(options.manager, configuration, &applied.object);
     if (!given_version.empty()) applied.object["metadata"]["resourceVersion"] = given_version;
     return std::move(applied.object);
   };

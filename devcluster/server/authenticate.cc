@@ -94,6 +94,8 @@ UserInfo Authenticate(const State& state, const HttpRequest& http, const PeerCer
   if (!peer.common_name.empty()) {
     user.name = peer.common_name;
     user.groups = peer.organizations;
+    user.extra["authentication.kubernetes.io/credential-id"] =
+        Json::array({"X509SHA256=" + peer.sha256});
     user.groups.emplace_back("system:authenticated");
   } else if (std::optional<UserInfo> account =
                  token.empty() ? std::nullopt : UserOfToken(state, token, nullptr)) {

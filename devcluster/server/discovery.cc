@@ -53,7 +53,11 @@ std::string StorageHash(const Resource& r) {
   group = slash == std::string::npos ? "" : group.substr(0, slash);
   version = slash == std::string::npos ? version : version.substr(slash + 1);
   // These are hashed under the version that a real store keeps them in.
-  if (r.kind->kind == "CustomResourceDefinition") version = "v1beta1";
+  const std::string& kind = r.kind->kind;
+  if (kind == "CustomResourceDefinition" || kind == "MutatingAdmissionPolicy" ||
+      kind == "MutatingAdmissionPolicyBinding") {
+    version = "v1beta1";
+  }
   if (r.kind->kind == "HorizontalPodAutoscaler") version = "v2";
   if (r.kind->kind == "Event") {
     group.clear();

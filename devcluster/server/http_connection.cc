@@ -3,6 +3,7 @@
 // the world.
 #include "devcluster/server/http_connection.h"
 
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <poll.h>
@@ -101,6 +102,15 @@ PeerCertificate ReadPeer(SSL* ssl) {
   const std::vector<std::string> names = SubjectTexts(subject, NID_commonName);
   if (!names.empty()) peer.common_name = names.back();
   peer.organizations = SubjectTexts(subject, NID_organizationName);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned size = 0;
+  if (X509_digest(cert, EVP_sha256(), digest, &size) == 1) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    for (unsigned i = 0; i < size; ++i) {
+      peer.sha256 += kDigits[digest[i] >> 4];
+      peer.sha256 += kDigits[digest[i] & 15];
+    }
+  }
   X509_free(cert);
   return peer;
 }

@@ -37,6 +37,7 @@ struct HttpRequest {
 struct PeerCertificate {
   std::string common_name;
   std::vector<std::string> organizations;
+  std::string sha256;  // of the certificate, hex
 };
 
 // Used by one thread, but for Abort. Owns the socket and the SSL object.

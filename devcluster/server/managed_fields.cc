@@ -151,7 +151,8 @@ void TrackWrite(const Json& before, bool create, bool has_status, const FieldMan
       own = &entries.back();
     }
     own->fields.Union(d.changed);
-    own->time = manager.now;
+    // A write through scale leaves no time, as recorded.
+    own->time = manager.subresource == "scale" ? "" : manager.now;
   }
   CapUpdates(&entries);
   Write(std::move(entries), after);
@@ -210,14 +211,17 @@ Applied ApplyConfiguration(const Json& live, const Json& configuration, const Js
     e.fields.Subtract(d.changed);
     e.fields.Subtract(d.removed);
   }
+  // Only an apply that changed the object leaves its time.
+  const bool moved = !d.changed.empty() || !d.removed.empty();
   if (own == nullptr) {
     entries.push_back(
-        {manager.name, "Apply", manager.api_version, manager.now, manager.subresource, wanted});
-  } else if (!(own->fields == wanted) || !d.changed.empty() || !d.removed.empty()) {
+        {manager.name, "Apply", manager.api_version, "", manager.subresource, wanted});
+    own = &entries.back();
+  } else {
     own->fields = wanted;
-    own->time = manager.now;
     own->api_version = manager.api_version;
   }
+  if (moved) own->time = manager.now;
   Write(std::move(entries), &out.object);
   return out;
 }

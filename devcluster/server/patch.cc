@@ -36,6 +36,12 @@ Json ParsePatch(const std::string& body) {
 
 }  // namespace
 
+bool IsApply(const Request& request) {
+  std::string media;
+  BodyTypeOf(request.http->Header("Content-Type"), &media);
+  return media == "application/apply-patch+yaml";
+}
+
 std::function<Json(const Json&)> PatchFunction(const State& state, const Request& request,
                                                const Resource& r) {
   const PatchType type = TypeOf(request, r);

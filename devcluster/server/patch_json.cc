@@ -163,7 +163,7 @@ Json ApplyJsonPatch(Json document, const Json& patch) {
   if (!patch.is_array()) {
     Fail(
         BadRequest("error decoding patch: json: cannot unmarshal object into Go value of type "
-                   "jsonpatch.Patch"));
+                   "[]handlers.jsonPatchOp"));
   }
   if (patch.size() > kMaxOperations) {
     ApiError e = BadRequest("The allowed maximum operations in a JSON patch is 10000, got " +

@@ -5,7 +5,9 @@
 
 #include "devcluster/server/apply.h"
 #include "devcluster/server/convert.h"
+#include "devcluster/server/managed_fields.h"
 #include "devcluster/server/subresources.h"
+#include "devcluster/server/table.h"
 #include "devcluster/server/write.h"
 
 namespace kcm::devcluster {
@@ -134,6 +136,28 @@ void SetAt(Json* object, const std::vector<std::string>& path, Json value) {
   *at = std::move(value);
 }
 
+Answer ShowScale(const State& state, const Request& request, const Json& scale) {
+  const Media media = Negotiate(request.http->Header("Accept"), Offer());
+  if (media.as != Media::As::kTable) return JsonAnswer(request, 200, scale);
+  auto kind = std::make_shared<ResourceKind>();
+  kind->columns = {{"Name", "string", "name", "", 0},
+                   {"Desired", "integer", "", "", 0},
+                   {"Available", "integer", "", "", 0},
+                   {"Created At", "date", "", "", 0}};
+  kind->table_cells = [](const Json& s, std::string_view) {
+    return Json::array({TextAt(s, {"metadata", "name"}), WholeAt(Find(s, {"spec", "replicas"})),
+                        WholeAt(Find(s, {"status", "replicas"})),
+                        TextAt(s, {"metadata", "creationTimestamp"})});
+  };
+  Resource shown;
+  shown.kind = kind;
+  shown.type = {kScaleVersion, "Scale"};
+  Answer a;
+  a.content_type = media.ContentType();
+  a.body = TableOfOne(state, request, shown, *ToFlat(scale), media);
+  return a;
+}
+
 }  // namespace
 
 Answer HandleScale(const State& state, Request& request) {
@@ -143,17 +167,27 @@ Answer HandleScale(const State& state, Request& request) {
   if (request.info.verb == "get") {
     const ObjectPtr object = state.store->Get(*r.table, Store::Key(request.info.ns, name));
     if (!object) Fail(NotFound(r.gvr(), name));
-    return JsonAnswer(request, 200, ScaleOf(EditableInVersion(r, *object), r, paths));
+    return ShowScale(state, request, ScaleOf(EditableInVersion(r, *object), r, paths));
   }
   const bool patch = request.info.verb == "patch";
-  const WriteOptions options = ReadWriteOptions(request, patch ? "PatchOptions" : "UpdateOptions");
+  const bool apply = patch && IsApply(request);
+  WriteOptions options = ReadWriteOptions(request, patch ? "PatchOptions" : "UpdateOptions");
+  options.apply = apply;
   std::function<Json(const Json&)> make;
-  if (patch) {
+  if (apply) {
+    if (!options.manager_given) {
+      Fail(Invalid("meta.k8s.io", "PatchOptions", "",
+                   {Required("fieldManager", "is required for apply patch")}));
+    }
+    const Json body = RequireScale(ParseYaml(request.http->body));
+    make = [body](const Json&) { return body; };
+  } else if (patch) {
     make = PatchFunction(state, request, r);
   } else {
     const Json body = RequireScale(ReadBody(request, "Scale", nullptr));
     make = [body](const Json&) { return body; };
   }
+  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
   Change change;
   change.patch = patch;
   change.subresource = "scale";
@@ -171,7 +205,18 @@ Answer HandleScale(const State& state, Request& request) {
                                  "must be greater than or equal to 0")}));
     }
     Json next = current;
-    SetAt(&next, paths.spec, replicas);
+    if (apply) {
+      Json configuration = Json::object();
+      SetAt(&configuration, paths.spec, replicas);
+      const FieldManager manager{options.manager, r.type.api_version, "scale", request.info.now};
+      Applied applied =
+          ApplyConfiguration(current, configuration, EmptyObject(r), request.query.Flag("force"),
+                             manager, shapes, [](Json*) {});
+      if (!applied.conflicts.empty()) FailConflicts(applied.conflicts);
+      next = std::move(applied.object);
+    } else {
+      SetAt(&next, paths.spec, replicas);
+    }
     const std::string version = TextAt(scale, {"metadata", "resourceVersion"});
     next["metadata"].erase("resourceVersion");
     if (!version.empty()) next["metadata"]["resourceVersion"] = version;

@@ -268,15 +268,17 @@ void Server::Impl::Handle(const HttpRequest& http_request, Connection& connectio
       answer = StatusAnswer(f.error);
     }
   }
+  // Counted as done before the client can know: who has an answer in hand finds it in the audit.
+  if (counted) {
+    counted = false;
+    Record(http_request, request, answer.code);
+    in_flight.fetch_sub(1);
+  }
   if (drop_after) {
     connection.CloseAfter();
   } else if (!answer.sent) {
     connection.Send(answer.code, answer.content_type, answer.headers, answer.body);
   }
-  if (!counted) return;
-  counted = false;
-  Record(http_request, request, answer.code);
-  in_flight.fetch_sub(1);
 }
 
 Server::Server(ServerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -63,7 +63,13 @@ void Reflector::Start() {
     if (started_ || stop_) return;
     started_ = true;
   }
-  thread_.Start("r:" + options_.key.gvr.resource, kReflectorStack, [this] { Run(); });
+  // Work from this moment on, not only from when the kernel runs the thread.
+  auto token = std::make_shared<clock::BusyToken>(*options_.clock);
+  thread_.Start("r:" + options_.key.gvr.resource, kReflectorStack, [this, token] {
+    const clock::BusyScope busy(*options_.clock);
+    token->Reset();
+    Run();
+  });
 }
 
 void Reflector::Stop() {
@@ -110,7 +116,6 @@ void Reflector::Interrupt() {
 }
 
 void Reflector::Run() {
-  const clock::BusyScope busy(*options_.clock);
   State state = First();
   while (state != State::kStopped && !stopped()) {
     switch (state) {

@@ -136,7 +136,6 @@ bool Elector::Impl::Renew() {
 }
 
 void Elector::Impl::Work(const std::function<void()>& on_started) {
-  const clock::BusyScope busy(*options.clock);
   if (!Acquire()) return;
   master.Set(1);
   options.log.Info(0, "Successfully acquired lease", {{"lock", options.lease_namespace + "/" + options.lease_name}});
@@ -160,7 +159,7 @@ Elector::End Elector::Run(const std::function<void()>& on_started) {
   std::unique_lock<std::mutex> guard(s.mutex);
   if (s.state != Impl::State::kIdle) return End::kStopped;
   s.state = Impl::State::kAcquiring;
-  s.worker = std::thread([&s, on_started] { s.Work(on_started); });
+  s.worker = clock::StartBusyThread(*s.options.clock, [&s, on_started] { s.Work(on_started); });
   auto running = [&s] { return s.state == Impl::State::kAcquiring || s.state == Impl::State::kLeading; };
   while (running()) {
     const clock::MonoTime deadline = s.round_deadline;

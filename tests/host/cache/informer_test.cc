@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Informers against devcluster with virtual time (spec/host.md 5).
+#include "host/cache/informer.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+
+#include "host/client/cluster.h"
+
+namespace kcm::host::cache {
+namespace {
+
+using namespace std::chrono_literals;
+using client::Gvr;
+
+Gvr ConfigMaps() { return {"", "v1", "configmaps"}; }
+constexpr char kAgent[] = "shared-informers";
+
+struct Recorder : Handler {
+  void OnNotification(const Notification& n) override {
+    static constexpr const char* kWords[] = {"add ", "update ", "delete "};
+    std::lock_guard<std::mutex> lock(mutex);
+    log.push_back(kWords[static_cast<size_t>(n.type)] + std::string(n.object->Name()) + (n.initial ? " initial" : "") +
+                  (n.tombstone ? " tombstone" : "") + (n.resync ? " resync" : ""));
+  }
+  std::vector<std::string> Take() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return std::exchange(log, {});
+  }
+  std::mutex mutex;
+  std::vector<std::string> log;
+};
+
+struct InformerTest : ::testing::Test {
+  void Up(bool watch_list_server = true, bool watch_list_client = true) {
+    cluster = std::make_unique<test::Cluster>(watch_list_server);
+    cluster->server->EnableAudit(true);
+    FactoryOptions o;
+    o.client = cluster->MakeClient(kAgent);
+    o.clock = &cluster->clock;
+    o.metrics = &cluster->registry;
+    o.watch_list = watch_list_client;
+    o.random = [] { return 0.5; };
+    o.resync_period = resync;
+    factory = std::make_unique<InformerFactory>(o);
+    // Time stands still until every cache is where the server is.
+    probe = cluster->clock.AddProbe([this] {
+      for (const auto& i : factory->All()) {
+        if (i->HasSynced() && i->ResourceVersion() < cluster->server->ResourceVersion(Path(i->key().gvr)) && !behind_is_fine) return false;
+      }
+      return true;
+    });
+  }
+  ~InformerTest() override {
+    subscription.reset();
+    cluster->clock.RemoveProbe(probe);
+    factory.reset();
+  }
+  static std::string Path(const Gvr& g) { return (g.group.empty() ? "" : g.group + "/") + g.version + "/" + g.resource; }
+
+  void Start(const wire::Mask& mask = {}) {
+    informer = factory->For({ConfigMaps(), "default", "", "", false}, mask);
+    subscription = informer->Subscribe(&recorder, "test");
+    factory->Start();
+    Settle();
+  }
+  void Settle() {
+    ASSERT_TRUE(cluster->clock.Settle(10s)) << "cache at " << (informer ? informer->ResourceVersion() : 0) << ", server at "
+                                            << cluster->server->ResourceVersion("v1/configmaps");
+  }
+  void Advance(clock::Duration d) { ASSERT_TRUE(cluster->clock.Advance(d)); }
+  using Lines = std::vector<std::string>;
+
+  clock::Duration resync{0};
+  std::atomic<bool> behind_is_fine{false};
+  std::unique_ptr<test::Cluster> cluster;
+  std::unique_ptr<InformerFactory> factory;
+  std::shared_ptr<Informer> informer;
+  Recorder recorder;
+  std::shared_ptr<Subscription> subscription;
+  int probe = 0;
+};
+
+TEST_F(InformerTest, HOST_27_FirstRequestAndOneStreamPerResource) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  // A second controller that wants the same resource.
+  Recorder other;
+  auto second = factory->For({ConfigMaps(), "default", "", "", false}, wire::Mask());
+  auto subscribed = second->Subscribe(&other, "other");
+  factory->Start();
+  Settle();
+  EXPECT_EQ(recorder.Take(), (Lines{"add a initial"}));
+  EXPECT_EQ(other.Take(), (Lines{"add a initial"}));
+  EXPECT_TRUE(subscription->HasSynced());
+  EXPECT_TRUE(subscribed->HasSynced());
+  const Lines requests = cluster->Audit(kAgent);
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_NE(requests[0].find("watch=true"), std::string::npos);
+  EXPECT_NE(requests[0].find("sendInitialEvents=true&resourceVersionMatch=NotOlderThan"), std::string::npos);
+  EXPECT_EQ(requests[0].find("resourceVersion="), std::string::npos);
+}
+
+TEST_F(InformerTest, ListFirstAsksAnyVersionInPages) {
+  Up(true, false);
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  const Lines requests = cluster->Audit(kAgent);
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_NE(requests[0].find("?limit=500&resourceVersion=0"), std::string::npos) << requests[0];
+  EXPECT_NE(requests[1].find("watch=true&allowWatchBookmarks=true&resourceVersion="), std::string::npos) << requests[1];
+  EXPECT_NE(requests[1].find("timeoutSeconds=450&timeout=7m30s"), std::string::npos) << requests[1];
+}
+
+// The rollout part of the scenario needs controllers; every informer's part is here.
+TEST_F(InformerTest, OldServerWithoutWatchListFallsBackToList) {
+  Up(false, true);
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  EXPECT_TRUE(informer->HasSynced());
+  EXPECT_EQ(recorder.Take(), (Lines{"add a initial"}));
+  const Lines requests = cluster->Audit(kAgent);
+  ASSERT_EQ(requests.size(), 3u) << "watch-list refused, list, watch";
+}
+
+TEST_F(InformerTest, ChangesArriveInOrder) {
+  Up();
+  Start();
+  EXPECT_TRUE(subscription->HasSynced()) << "an empty list is a list";
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  ASSERT_TRUE(cluster->Patch(ConfigMaps(), "default", "a", R"({"data":{"k":"w"}})").ok());
+  ASSERT_TRUE(cluster->ConfigMap("b").ok());
+  ASSERT_TRUE(cluster->Delete(ConfigMaps(), "default", "a").ok());
+  Settle();
+  EXPECT_EQ(recorder.Take(), (Lines{"add a", "update a", "add b", "delete a"}));
+  EXPECT_FALSE(informer->Get("default/a"));
+  EXPECT_EQ(informer->Get("default/b")->Node().Path("data.k").String(), "v");
+  EXPECT_EQ(informer->ResourceVersion(), cluster->server->ResourceVersion("v1/configmaps"));
+}
+
+TEST_F(InformerTest, HOST_31_QuietWatchesNeitherRelistNorNotify) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  recorder.Take();
+  cluster->Audit(kAgent);
+  Advance(20min);
+  const Lines requests = cluster->Audit(kAgent);
+  EXPECT_GE(requests.size(), 2u);
+  EXPECT_LE(requests.size(), 4u);
+  for (const std::string& r : requests) {
+    EXPECT_NE(r.find("watch=true"), std::string::npos);
+    EXPECT_EQ(r.find("sendInitialEvents"), std::string::npos);
+  }
+  EXPECT_EQ(recorder.Take(), (Lines{}));
+}
+
+TEST_F(InformerTest, HOST_29_GoneRelistsOnceAndNoticesDeletions) {
+  Up(true, false);
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(cluster->ConfigMap(name).ok());
+  Start();
+  recorder.Take();
+  behind_is_fine = true;
+  devcluster::Server::Fault fault;
+  fault.path_regex = "watch=true.*configmaps|configmaps.*watch=true";
+  fault.times = -1;
+  fault.status = 429;
+  cluster->server->AddFault(fault);
+  cluster->server->CloseWatches();
+  Advance(10s);
+  ASSERT_TRUE(cluster->Delete(ConfigMaps(), "default", "a").ok());
+  ASSERT_TRUE(cluster->Patch(ConfigMaps(), "default", "b", R"({"data":{"k":"w"}})").ok());
+  const uint64_t last = informer->ResourceVersion();
+  Advance(10min);
+  cluster->server->Compact();
+  cluster->server->ClearFaults();
+  cluster->Audit(kAgent);
+  behind_is_fine = false;
+  Advance(2min);
+  const Lines lists = cluster->Audit(kAgent, "configmaps\\?(resourceVersion|limit)");
+  ASSERT_EQ(lists.size(), 1u);
+  EXPECT_NE(lists[0].find("resourceVersion=" + std::to_string(last)), std::string::npos) << lists[0];
+  EXPECT_EQ(recorder.Take(), (Lines{"delete a tombstone", "update b", "update c"}));
+}
+
+TEST_F(InformerTest, ARefusedVersionIsListedOnceMoreWithoutOne) {
+  Up(true, false);
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  devcluster::Server::Fault gone;
+  gone.path_regex = "configmaps\\?resourceVersion=[0-9]+";
+  gone.status = 410;
+  gone.reason = "Expired";
+  gone.message = "too old resource version";
+  cluster->server->AddFault(gone);
+  devcluster::Server::Fault ended;
+  ended.path_regex = "configmaps.*watch=true";
+  ended.kind = devcluster::Server::Fault::Kind::kWatchGone;
+  cluster->server->AddFault(ended);
+  cluster->Audit(kAgent);
+  cluster->server->CloseWatches();
+  Advance(1min);
+  const Lines lists = cluster->Audit(kAgent, "configmaps\\?(resourceVersion|limit)");
+  ASSERT_EQ(lists.size(), 2u);
+  EXPECT_NE(lists[0].find("?resourceVersion="), std::string::npos) << lists[0];
+  EXPECT_EQ(lists[1].find("resourceVersion"), std::string::npos) << lists[1];
+}
+
+TEST_F(InformerTest, ResyncGoesToThoseWhoAsked) {
+  resync = 10min;  // drawn: 15 min
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  Recorder never;
+  auto quiet = informer->Subscribe(&never, "never", {.resync = 0s});
+  Settle();
+  recorder.Take();
+  never.Take();
+  Advance(15min);
+  EXPECT_EQ(recorder.Take(), (Lines{"update a resync"}));
+  EXPECT_EQ(never.Take(), (Lines{}));
+}
+
+TEST_F(InformerTest, WidenedMaskFillsFieldsWithoutNotifications) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start(*wire::Mask::Compile({"metadata"}));
+  ASSERT_TRUE(cluster->ConfigMap("b").ok());
+  Settle();
+  EXPECT_FALSE(informer->Get("default/a")->Node().Get("data").Has());
+  recorder.Take();
+  Status widened = MakeError(Code::kInternal, "");
+  std::thread thread([&] { widened = informer->Widen(*wire::Mask::Compile({"data"}), nullptr); });
+  thread.join();
+  ASSERT_TRUE(widened.ok()) << widened.error().message;
+  EXPECT_EQ(informer->Get("default/a")->Node().Path("data.k").String(), "v");
+  EXPECT_EQ(informer->Get("default/b")->Node().Path("data.k").String(), "v");
+  Settle();
+  EXPECT_EQ(recorder.Take(), (Lines{}));
+  ASSERT_TRUE(cluster->Patch(ConfigMaps(), "default", "a", R"({"data":{"k":"w"}})").ok());
+  Settle();
+  EXPECT_EQ(recorder.Take(), (Lines{"update a"}));
+  EXPECT_EQ(informer->Get("default/a")->Node().Path("data.k").String(), "w");
+}
+
+TEST_F(InformerTest, MetadataOnlyHoldsNoPayload) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  auto meta = factory->For({ConfigMaps(), "", "", "", true}, wire::Mask());
+  factory->Start();
+  Settle();
+  ASSERT_TRUE(meta->HasSynced());
+  EXPECT_TRUE(meta->Get("default/a"));
+  EXPECT_FALSE(meta->Get("default/a")->Node().Get("data").Has());
+}
+
+// The reflector's part of HOST-30: requests follow the back-off, and a returned server is followed again.
+TEST_F(InformerTest, AServerThatIsDownIsAskedEverMoreSeldom) {
+  Up(true, false);
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  recorder.Take();
+  devcluster::Server::Fault fault;
+  fault.path_regex = "configmaps";
+  fault.times = -1;
+  fault.status = 503;
+  cluster->server->AddFault(fault);
+  cluster->server->CloseWatches();
+  Advance(1min);
+  cluster->Audit(kAgent);
+  Advance(4min);
+  EXPECT_LE(cluster->Audit(kAgent).size(), 9u);
+  cluster->server->ClearFaults();
+  ASSERT_TRUE(cluster->ConfigMap("b").ok());
+  behind_is_fine = true;
+  Advance(65s);
+  EXPECT_TRUE(informer->Get("default/b"));
+  EXPECT_EQ(recorder.Take().back(), "add b");
+}
+
+}  // namespace
+}  // namespace kcm::host::cache

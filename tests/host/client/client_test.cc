@@ -8,6 +8,7 @@
 
 #include "host/client/transport.h"
 #include "host/client/scripted_server.h"
+#include "host/queue/workqueue.h"
 
 namespace kcm::host::client {
 namespace {
@@ -32,6 +33,14 @@ struct Rig {
     o.qps = qps;
     o.clock = &clock;
     o.metrics = &registry;
+    log::Options lines;
+    lines.verbosity = 4;
+    lines.sink = [this](const std::string& line) {
+      std::lock_guard<std::mutex> lock(log_mutex);
+      log += line;
+    };
+    lines.clock = &clock;
+    o.log = log::Logger::Make(lines);
     o.fence = std::move(fence);
     return o;
   }
@@ -40,6 +49,8 @@ struct Rig {
         .With({code, method, HostLabel(*transport)})
         .Value();
   }
+  std::mutex log_mutex;
+  std::string log;
   clock::VirtualClock clock;
   metric::Registry registry;
   ScriptedServer server;
@@ -111,13 +122,31 @@ TEST(Client, HOST_33_RetryAfterIsObeyedByWrites) {
   ASSERT_TRUE(answer.ok()) << answer.error().message;
   EXPECT_GE(end - start, 2s);
   EXPECT_EQ(rig.server.requests().size(), 2u);
+  EXPECT_NE(rig.log.find("Got a Retry-After response"), std::string::npos) << rig.log;
+  EXPECT_NE(rig.log.find("delay=\"2s\" attempt=1 url=\"http://"), std::string::npos) << rig.log;
 }
 
-TEST(Client, HOST_34_NoSecondPostWithoutRetryAfter) {
+TEST(Client, HOST_34_NoSecondPostWithoutRetryAfterButTheQueueRetries) {
   Rig rig({{Http(500, "")}, {Http(201, kPod)}});
-  const Result<Answer> answer = rig.client.Do(Post());
-  EXPECT_EQ(answer.code(), Code::kInternal);
+  queue::WorkQueue queue({.name = "", .limit = {}, .clock = &rig.clock, .metrics = nullptr});
+  queue.Add("default/a");
+  // One sync as a controller does it: what fails goes back to the queue.
+  auto sync = [&] {
+    const std::string key = *queue.Get();
+    const Result<Answer> answer = rig.client.Do(Post());
+    if (!answer.ok()) queue.AddRateLimited(key);
+    queue.Done(key);
+    return answer.code();
+  };
+  EXPECT_EQ(sync(), Code::kInternal);
   EXPECT_EQ(rig.server.requests().size(), 1u);
+  EXPECT_EQ(queue.Length(), 0u);
+  rig.clock.Advance(4ms);
+  EXPECT_EQ(queue.Length(), 0u);
+  rig.clock.Advance(1ms, std::chrono::seconds(0));  // the key is ready and nobody takes it yet
+  ASSERT_EQ(queue.Length(), 1u);
+  EXPECT_EQ(sync(), Code::kOk);
+  EXPECT_EQ(rig.server.requests().size(), 2u);
 }
 
 TEST(Client, HttpDateInRetryAfterIsNoDelay) {

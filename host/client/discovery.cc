@@ -47,6 +47,7 @@ struct Discovery::Impl {
   Status FetchRoot(const std::string& path, DiscoveryDocument* out) const;
   Result<DiscoveryDocument> FetchAll() const;
   Result<std::shared_ptr<const DiscoveryDocument>> Document();
+  static std::vector<ApiResource> Preferred(const DiscoveryDocument& document);
   // The best match of `matches` in `document` by the priorities of 13.4.
   template <class Matches>
   static const ApiResource* Best(const DiscoveryDocument& document, Matches matches);
@@ -137,20 +138,32 @@ Result<std::shared_ptr<const DiscoveryResult>> Discovery::Get() {
   return std::shared_ptr<const DiscoveryResult>(*document, &(*document)->result);
 }
 
-Result<std::vector<ApiResource>> Discovery::PreferredResources() {
-  Result<std::shared_ptr<const DiscoveryDocument>> document = impl_->Document();
-  if (!document.ok()) return document.error();
+std::vector<ApiResource> Discovery::Impl::Preferred(const DiscoveryDocument& document) {
   std::vector<ApiResource> out;
   std::map<std::pair<std::string, std::string>, size_t> place;  // (group, resource) -> index in out
-  for (const ApiResource& r : (*document)->result.resources) {
+  for (const ApiResource& r : document.result.resources) {
     const auto [it, added] = place.emplace(std::pair(r.gvr.group, r.gvr.resource), out.size());
     if (added) {
       out.push_back(r);
-    } else if ((*document)->IsPreferred(r.gvr) && !(*document)->IsPreferred(out[it->second].gvr)) {
+    } else if (document.IsPreferred(r.gvr) && !document.IsPreferred(out[it->second].gvr)) {
       out[it->second] = r;
     }
   }
   return out;
+}
+
+Result<std::vector<ApiResource>> Discovery::PreferredResources() {
+  Result<std::shared_ptr<const DiscoveryDocument>> document = impl_->Document();
+  if (!document.ok()) return document.error();
+  return Impl::Preferred(**document);
+}
+
+Result<DiscoveryResult> Discovery::FetchPreferred() {
+  Result<DiscoveryDocument> fetched = impl_->FetchAll();
+  if (!fetched.ok()) return fetched.error();
+  std::vector<ApiResource> preferred = Impl::Preferred(*fetched);
+  fetched->result.resources = std::move(preferred);
+  return std::move(fetched->result);
 }
 
 template <class Matches>

@@ -34,6 +34,9 @@ class Discovery {
   Result<std::shared_ptr<const DiscoveryResult>> Get();
   // Preferred version of each group resource (13.3).
   Result<std::vector<ApiResource>> PreferredResources();
+  // The same as the server has it now, past the cache, and what could not be read, from one reading: a namespace must not be
+  // called empty because of a resource that came a moment ago.
+  Result<DiscoveryResult> FetchPreferred();
   // RESTMapper: kind -> resource; a miss on an old cache rediscovers once (13.4). kNotFound: "no match".
   Result<ApiResource> ForKind(std::string_view group, std::string_view version /* may be empty */, std::string_view kind);
   Result<ApiResource> ForResource(const Gvr& gvr);

@@ -12,21 +12,27 @@
 namespace kcm::host::ctl {
 namespace {
 
-// A generated certificate file holds the leaf and its CA (spec/host.md 9.7), so it is its own trust anchor.
+// A generated certificate file holds the leaf and its CA (spec/host.md 9.7), so it is its own trust
+// anchor.
 constexpr char kGeneratedCertificate[] = "kube-controller-manager.crt";
 
 Result<client::Config> ReadKubeconfig(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return MakeError(Code::kInvalid, "--kubeconfig " + path + ": can not be read");
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  Result<client::Config> config = client::ParseKubeconfig(text, std::filesystem::path(path).parent_path().string());
-  if (!config.ok()) return MakeError(Code::kInvalid, "--kubeconfig " + path + ": " + config.error().message);
+  Result<client::Config> config =
+      client::ParseKubeconfig(text, std::filesystem::path(path).parent_path().string());
+  if (!config.ok())
+    return MakeError(Code::kInvalid, "--kubeconfig " + path + ": " + config.error().message);
   return config;
 }
 
 // One segment of a path; a name that needs escapes is no plugin's.
 bool IsPluginName(const std::string& name) {
-  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == std::string::npos;
+  return !name.empty() &&
+         name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+             std::string::npos;
 }
 
 }  // namespace
@@ -42,7 +48,8 @@ client::Config ConfigOf(const Access& access, const client::Config& kubeconfig) 
   } else if (!access.cert_dir.empty()) {
     config.ca = {.data = "", .file = access.cert_dir + "/" + kGeneratedCertificate};
   }
-  // What the command line says about the user replaces the kubeconfig's user: a mixture would be somebody else.
+  // What the command line says about the user replaces the kubeconfig's user: a mixture would be
+  // somebody else.
   if (!access.token_file.empty() || !access.client_cert.empty()) {
     const client::Config anonymous;
     config.token = anonymous.token;
@@ -61,11 +68,19 @@ std::string Explain(const Access& access, const Error& error) {
   if (error.code == Code::kTransport && error.cause == "ConnectionRefused")
     return what + ": nothing listens there: is kcm-host running, and with this --secure-port?";
   if (error.code == Code::kTransport && error.cause == "TLS")
-    return what + ": the host's certificate is not trusted: give its CA with --ca, or its --cert-dir with --cert-dir";
-  if (error.code == Code::kTimeout) return what + ": no answer within --timeout; the host may still complete the request";
-  if (error.code == Code::kUnauthorized) return what + ": the host does not know these credentials: see --kubeconfig, --token-file, --client-cert";
+    return what +
+           ": the host's certificate is not trusted: give its CA with --ca, or its --cert-dir with "
+           "--cert-dir";
+  if (error.code == Code::kTimeout)
+    return what + ": no answer within --timeout; the host may still complete the request";
+  if (error.code == Code::kUnauthorized)
+    return what +
+           ": the host does not know these credentials: see --kubeconfig, --token-file, "
+           "--client-cert";
   if (error.code == Code::kForbidden)
-    return what + ": this user may not: it needs get and create on the non-resource URLs /plugins and /plugins/*";
+    return what +
+           ": this user may not: it needs get and post on the non-resource URLs /plugins and "
+           "/plugins/*";
   return what;
 }
 
@@ -78,8 +93,11 @@ Result<AdminClient> AdminClient::Open(const Access& access, clock::Clock* clock)
   }
   client::TransportOptions t;
   t.clock = clock;
-  t.env = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };  // a host is reached directly, never by proxy
-  Result<std::shared_ptr<client::Transport>> transport = client::MakeTransport(ConfigOf(access, from_file), std::move(t));
+  t.env = [](const std::string&) -> std::optional<std::string> {
+    return std::nullopt;
+  };  // a host is reached directly, never by proxy
+  Result<std::shared_ptr<client::Transport>> transport =
+      client::MakeTransport(ConfigOf(access, from_file), std::move(t));
   if (!transport.ok()) return MakeError(transport.code(), Explain(access, transport.error()));
   client::ClientOptions o;
   o.transport = *std::move(transport);
@@ -89,7 +107,8 @@ Result<AdminClient> AdminClient::Open(const Access& access, clock::Clock* clock)
   return AdminClient(access, std::make_unique<client::Client>(std::move(o)));
 }
 
-Result<std::string> AdminClient::Do(client::Verb verb, const std::string& path, const std::string& body) {
+Result<std::string> AdminClient::Do(client::Verb verb, const std::string& path,
+                                    const std::string& body) {
   client::Call call;
   call.verb = verb;
   call.raw_path = path;
@@ -102,18 +121,23 @@ Result<std::string> AdminClient::Do(client::Verb verb, const std::string& path, 
 }
 
 Result<std::string> AdminClient::Report(int keys) {
-  return Do(client::Verb::kGet, keys > 0 ? "/plugins?keys=" + std::to_string(keys) : "/plugins", "");
+  return Do(client::Verb::kGet, keys > 0 ? "/plugins?keys=" + std::to_string(keys) : "/plugins",
+            "");
 }
 
 Status AdminClient::Swap(const std::string& absolute_file) {
-  const std::string body = nlohmann::json{{"file", absolute_file}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string body = nlohmann::json{{"file", absolute_file}}.dump(
+      -1, ' ', false, nlohmann::json::error_handler_t::replace);
   const Result<std::string> answer = Do(client::Verb::kCreate, "/plugins/swap", body);
   return answer.ok() ? Ok() : Status(answer.error());
 }
 
 Status AdminClient::Rollback(const std::string& plugin) {
-  if (!IsPluginName(plugin)) return MakeError(Code::kInvalid, "\"" + plugin + "\" is not a plugin's name: see kcmctl plugins list");
-  const Result<std::string> answer = Do(client::Verb::kCreate, "/plugins/" + plugin + "/rollback", "");
+  if (!IsPluginName(plugin))
+    return MakeError(Code::kInvalid,
+                     "\"" + plugin + "\" is not a plugin's name: see kcmctl plugins list");
+  const Result<std::string> answer =
+      Do(client::Verb::kCreate, "/plugins/" + plugin + "/rollback", "");
   return answer.ok() ? Ok() : Status(answer.error());
 }
 

@@ -4,8 +4,8 @@
 //   Result<AdminClient> host = AdminClient::Open(access, &clock);
 //   Result<std::string> report = host->Report(0);
 //
-// TLS is verified always. Blocking calls, one thread. Errors say what was asked of which host and, where it is known, the fix.
-// Tokens and keys appear in no message.
+// TLS is verified always. Blocking calls, one thread. Errors say what was asked of which host and,
+// where it is known, the fix. Tokens and keys appear in no message.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,7 +18,8 @@
 
 namespace kcm::host::ctl {
 
-// What Open connects with. `kubeconfig` is what Access::kubeconfig names, already parsed; empty without one. Pure.
+// What Open connects with. `kubeconfig` is what Access::kubeconfig names, already parsed; empty
+// without one. Pure.
 client::Config ConfigOf(const Access& access, const client::Config& kubeconfig);
 
 // The message of a failed call with what to do about it. Pure.
@@ -36,7 +37,8 @@ class AdminClient {
   Status Rescan();
 
  private:
-  AdminClient(Access access, std::unique_ptr<client::Client> client) : access_(std::move(access)), client_(std::move(client)) {}
+  AdminClient(Access access, std::unique_ptr<client::Client> client)
+      : access_(std::move(access)), client_(std::move(client)) {}
   Result<std::string> Do(client::Verb verb, const std::string& path, const std::string& body);
 
   Access access_;

@@ -13,7 +13,9 @@ namespace {
 
 constexpr int kMostKeys = 10000;  // what the host answers at most
 
-Error Usage(const std::string& what) { return MakeError(Code::kInvalid, what + " (see kcmctl --help)"); }
+Error Usage(const std::string& what) {
+  return MakeError(Code::kInvalid, what + " (see kcmctl --help)");
+}
 
 using Setter = std::function<Status(const std::string& value)>;
 using Setters = std::map<std::string, Setter, std::less<>>;
@@ -36,14 +38,16 @@ Status SetKeys(const std::string& text, int* keys) {
 }
 
 Status SetOutput(const std::string& text, Output* output) {
-  if (text != "table" && text != "json") return Usage("--output: \"" + text + "\" is neither table nor json");
+  if (text != "table" && text != "json")
+    return Usage("--output: \"" + text + "\" is neither table nor json");
   *output = text == "json" ? Output::kJson : Output::kTable;
   return Ok();
 }
 
 Status SetTimeout(const std::string& text, clock::Duration* timeout) {
   const Result<clock::Duration> d = rules::ParseDuration(text);
-  if (!d.ok() || *d <= clock::Duration::zero()) return Usage("--timeout: \"" + text + "\" is not a positive duration as 30s or 2m");
+  if (!d.ok() || *d <= clock::Duration::zero())
+    return Usage("--timeout: \"" + text + "\" is not a positive duration as 30s or 2m");
   *timeout = *d;
   return Ok();
 }
@@ -66,7 +70,8 @@ Setters SettersOf(Arguments* a) {
 }
 
 // Flags are set, the other words are returned.
-Result<std::vector<std::string>> ReadFlags(const std::vector<std::string>& args, const Setters& setters) {
+Result<std::vector<std::string>> ReadFlags(const std::vector<std::string>& args,
+                                           const Setters& setters) {
   std::vector<std::string> words;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].empty() || args[i].front() != '-') {
@@ -97,9 +102,12 @@ struct Form {
   bool optional = false;
 };
 constexpr Form kForms[] = {
-    {"plugins", "list", Command::kList, nullptr},          {"plugins", "inspect", Command::kInspect, "FILE"},
-    {"plugins", "swap", Command::kSwap, "FILE"},           {"plugins", "rollback", Command::kRollback, "NAME"},
-    {"plugins", "rescan", Command::kRescan, nullptr},      {"queues", nullptr, Command::kQueues, "CONTROLLER", true},
+    {"plugins", "list", Command::kList, nullptr},
+    {"plugins", "inspect", Command::kInspect, "FILE"},
+    {"plugins", "swap", Command::kSwap, "FILE"},
+    {"plugins", "rollback", Command::kRollback, "NAME"},
+    {"plugins", "rescan", Command::kRescan, nullptr},
+    {"queues", nullptr, Command::kQueues, "CONTROLLER", true},
     {"why", nullptr, Command::kWhy, "NAMESPACE/NAME"},
 };
 
@@ -108,7 +116,8 @@ Status SetCommand(const std::vector<std::string>& words, Arguments* a) {
     if (words.empty() || words[0] != form.group) continue;
     if (form.verb != nullptr && (words.size() < 2 || words[1] != form.verb)) continue;
     const size_t used = form.verb == nullptr ? 1 : 2;
-    const std::string title = std::string(form.group) + (form.verb == nullptr ? "" : std::string(" ") + form.verb);
+    const std::string title =
+        std::string(form.group) + (form.verb == nullptr ? "" : std::string(" ") + form.verb);
     const size_t most = used + (form.operand == nullptr ? 0 : 1);
     if (words.size() > most) return Usage(title + ": unexpected argument " + words[most]);
     if (words.size() < most && !form.optional) return Usage(title + " needs " + form.operand);
@@ -116,8 +125,10 @@ Status SetCommand(const std::vector<std::string>& words, Arguments* a) {
     if (words.size() == most && form.operand != nullptr) a->operand = words[used];
     return Ok();
   }
-  if (!words.empty() && words[0] == "plugins") return Usage("plugins needs one of list, inspect, swap, rollback, rescan");
-  return Usage(words.empty() ? "no command: plugins, queues or why" : "unknown command " + words[0]);
+  if (!words.empty() && words[0] == "plugins")
+    return Usage("plugins needs one of list, inspect, swap, rollback, rescan");
+  return Usage(words.empty() ? "no command: plugins, queues or why"
+                             : "unknown command " + words[0]);
 }
 
 }  // namespace
@@ -129,9 +140,11 @@ Result<Arguments> ParseArguments(const std::vector<std::string>& args) {
   Result<std::vector<std::string>> words = ReadFlags(args, SettersOf(&a));
   if (!words.ok()) return words.error();
   if (Status s = SetCommand(*words, &a); !s.ok()) return s.error();
-  if (a.access.client_cert.empty() != a.access.client_key.empty()) return Usage("--client-cert and --client-key go together");
+  if (a.access.client_cert.empty() != a.access.client_key.empty())
+    return Usage("--client-cert and --client-key go together");
   if (!a.access.server.starts_with("https://"))
-    return Usage("--server: \"" + a.access.server + "\" is not an https:// address: the host serves nothing else");
+    return Usage("--server: \"" + a.access.server +
+                 "\" is not an https:// address: the host serves nothing else");
   return a;
 }
 
@@ -156,7 +169,7 @@ std::string HelpText() {
   --timeout D                        longest wait for an answer (default 60s)
   -o, --output table|json
 
-The host checks every request as it checks /metrics: the user needs the verb get (lists) or create (the rest) on the
+The host checks every request as it checks /metrics: the user needs the verb get (lists) or post (the rest) on the
 non-resource URLs /plugins and /plugins/*. Certificates are always verified.
 Exit codes: 0 done, 1 failed (the reason is on stderr), 2 wrong arguments.
 )";

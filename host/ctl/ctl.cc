@@ -54,9 +54,11 @@ Result<std::string> Ask(const Arguments& a) {
   if (!opened.ok()) return opened.error();
   AdminClient& host = *opened;
   switch (a.command) {
-    case Command::kList: return Show(host.Report(0), a.output, PluginTables);
+    case Command::kList:
+      return Show(host.Report(0), a.output, PluginTables);
     case Command::kQueues:
-      return Show(host.Report(a.keys), a.output, [&](const std::string& r) { return QueueTables(r, a.operand); });
+      return Show(host.Report(a.keys), a.output,
+                  [&](const std::string& r) { return QueueTables(r, a.operand); });
     case Command::kWhy: {
       const Result<std::string> report = host.Report(kAllKeys);
       if (!report.ok()) return report;
@@ -68,10 +70,13 @@ Result<std::string> Ask(const Arguments& a) {
       if (error) return MakeError(Code::kInvalid, a.operand + ": " + error.message());
       return Change(host, [&] { return host.Swap(file.lexically_normal().string()); });
     }
-    case Command::kRollback: return Change(host, [&] { return host.Rollback(a.operand); });
-    case Command::kRescan: return Change(host, [&] { return host.Rescan(); });
+    case Command::kRollback:
+      return Change(host, [&] { return host.Rollback(a.operand); });
+    case Command::kRescan:
+      return Change(host, [&] { return host.Rescan(); });
     case Command::kInspect:
-    case Command::kHelp: break;
+    case Command::kHelp:
+      break;
   }
   return MakeError(Code::kInternal, "no such command");
 }

@@ -20,7 +20,9 @@ std::string Number(double value, const char* format) {
 }
 
 std::string Milliseconds(double value) { return Number(value, "%.1f ms"); }
-std::string Count(const json& object, const char* key) { return std::to_string(object.at(key).get<uint64_t>()); }
+std::string Count(const json& object, const char* key) {
+  return std::to_string(object.at(key).get<uint64_t>());
+}
 
 // Terminals obey control characters; what a plugin calls itself is foreign text.
 std::string Plain(std::string text) {
@@ -40,16 +42,23 @@ const json& ListOf(const json& object, const char* key) {
 }
 
 // Runs `make` over the parsed report; whatever does not fit becomes one error.
-Result<std::string> Over(const std::string& report, const std::function<Result<std::string>(const json&)>& make) {
+Result<std::string> Over(const std::string& report,
+                         const std::function<Result<std::string>(const json&)>& make) {
   try {
     return make(json::parse(report));
   } catch (const json::exception& e) {
-    return MakeError(Code::kInternal, std::string("the host's report is not what this kcmctl understands: use the kcmctl of the host's "
-                                                  "version: ") + e.what());
+    return MakeError(
+        Code::kInternal,
+        std::string(
+            "the host's report is not what this kcmctl understands: use the kcmctl of the host's "
+            "version: ") +
+            e.what());
   }
 }
 
-void ForEachQueue(const json& report, const std::function<void(const std::string& controller, const json& queue)>& visit) {
+void ForEachQueue(
+    const json& report,
+    const std::function<void(const std::string& controller, const json& queue)>& visit) {
   for (const json& plugin : report.at("plugins"))
     for (const json& controller : ListOf(plugin, "controllers"))
       for (const json& queue : ListOf(controller, "queues")) visit(Word(controller, "name"), queue);
@@ -88,11 +97,15 @@ Result<std::string> PluginTables(const std::string& report) {
     std::string errors;
     for (const json& p : r.at("plugins")) {
       const bool swapped = p.at("swaps").get<uint64_t>() > 0;
-      plugins.push_back({Word(p, "name"), Word(p, "version"), Word(p, "buildId"), Word(p, "state"), Count(p, "swaps"),
-                         swapped ? Milliseconds(p.at("lastPauseMs").get<double>()) : "-", Word(p, "file")});
-      if (p.contains("lastError")) errors += "\n" + Word(p, "name") + ": last error: " + Word(p, "lastError") + "\n";
+      plugins.push_back({Word(p, "name"), Word(p, "version"), Word(p, "buildId"), Word(p, "state"),
+                         Count(p, "swaps"),
+                         swapped ? Milliseconds(p.at("lastPauseMs").get<double>()) : "-",
+                         Word(p, "file")});
+      if (p.contains("lastError"))
+        errors += "\n" + Word(p, "name") + ": last error: " + Word(p, "lastError") + "\n";
       for (const json& c : ListOf(p, "controllers"))
-        controllers.push_back({Word(c, "name"), Word(p, "name"), c.at("active").get<bool>() ? "yes" : "no", Count(c, "generation"),
+        controllers.push_back({Word(c, "name"), Word(p, "name"),
+                               c.at("active").get<bool>() ? "yes" : "no", Count(c, "generation"),
                                Count(c, "runs"), Count(c, "retries"), Count(c, "errors")});
     }
     std::string out = Table(plugins) + "\n" + Table(controllers) + errors;
@@ -109,12 +122,16 @@ Result<std::string> QueueTables(const std::string& report, const std::string& co
     ForEachQueue(r, [&](const std::string& name, const json& q) {
       known += (known.empty() ? "" : ", ") + name;
       if (!controller.empty() && name != controller) return;
-      queues.push_back({name, Word(q, "name"), Count(q, "ready"), Count(q, "waiting"), Count(q, "processing")});
+      queues.push_back(
+          {name, Word(q, "name"), Count(q, "ready"), Count(q, "waiting"), Count(q, "processing")});
       for (const json& k : ListOf(q, "keys"))
-        keys.push_back({Word(q, "name"), Word(k, "key"), Word(k, "state"), std::to_string(k.at("failures").get<int64_t>()), Due(k)});
+        keys.push_back({Word(q, "name"), Word(k, "key"), Word(k, "state"),
+                        std::to_string(k.at("failures").get<int64_t>()), Due(k)});
     });
     if (!controller.empty() && queues.size() == 1)
-      return MakeError(Code::kNotFound, "no controller " + controller + " with queues; there are: " + (known.empty() ? "none" : known));
+      return MakeError(Code::kNotFound,
+                       "no controller " + controller +
+                           " with queues; there are: " + (known.empty() ? "none" : known));
     std::string out = Table(queues);
     if (keys.size() > 1) out += "\n" + Table(keys);
     return out;
@@ -127,12 +144,15 @@ Result<std::string> WhyText(const std::string& report, const std::string& key) {
     ForEachQueue(r, [&](const std::string& name, const json& q) {
       for (const json& k : ListOf(q, "keys"))
         if (k.at("key").get<std::string>() == key)
-          rows.push_back({name, Word(q, "name"), Word(k, "state"), std::to_string(k.at("failures").get<int64_t>()), Due(k)});
+          rows.push_back({name, Word(q, "name"), Word(k, "state"),
+                          std::to_string(k.at("failures").get<int64_t>()), Due(k)});
     });
     if (rows.size() > 1) return Table(rows);
     return "No queue holds " + Plain(key) +
-           ": its last reconciles ended well, and controllers wait for the next change of it or of what belongs to it.\n"
-           "If one was expected: is its controller active (kcmctl plugins list), and does the log name the key?\n";
+           ": its last reconciles ended well, and controllers wait for the next change of it or of "
+           "what belongs to it.\n"
+           "If one was expected: is its controller active (kcmctl plugins list), and does the log "
+           "name the key?\n";
   });
 }
 
@@ -143,8 +163,9 @@ Result<std::string> SwapText(const std::string& before, const std::string& after
       for (const json& p : now.at("plugins")) {
         for (const json& old : then.at("plugins")) {
           if (old.at("name") != p.at("name") || old.at("swaps") == p.at("swaps")) continue;
-          out += Word(p, "name") + ": build " + Word(old, "buildId") + " -> " + Word(p, "buildId") + ", paused for " +
-                 Milliseconds(p.at("lastPauseMs").get<double>()) + ", " + Word(p, "state") + "\n";
+          out += Word(p, "name") + ": build " + Word(old, "buildId") + " -> " + Word(p, "buildId") +
+                 ", paused for " + Milliseconds(p.at("lastPauseMs").get<double>()) + ", " +
+                 Word(p, "state") + "\n";
         }
       }
       return out.empty() ? std::string("nothing changed\n") : out;

@@ -13,5 +13,6 @@ int main(int argc, char** argv) {
   const auto to = [](FILE* stream) {
     return [stream](const std::string& text) { std::fwrite(text.data(), 1, text.size(), stream); };
   };
-  return kcm::host::ctl::Run(std::vector<std::string>(argv + 1, argv + argc), to(stdout), to(stderr));
+  return kcm::host::ctl::Run(std::vector<std::string>(argv + 1, argv + argc), to(stdout),
+                             to(stderr));
 }

@@ -36,8 +36,8 @@ TEST(CtlArguments, CommandsAndOperands) {
 }
 
 TEST(CtlArguments, FlagsGoAnywhereInBothForms) {
-  const Result<Arguments> a =
-      ParseArguments({"--ca=ca.crt", "queues", "--keys", "25", "-o", "json", "--timeout=90s", "--kubeconfig", "admin.conf"});
+  const Result<Arguments> a = ParseArguments({"--ca=ca.crt", "queues", "--keys", "25", "-o", "json",
+                                              "--timeout=90s", "--kubeconfig", "admin.conf"});
   ASSERT_TRUE(a.ok()) << a.error().message;
   EXPECT_EQ(a->access.ca, "ca.crt");
   EXPECT_EQ(a->access.kubeconfig, "admin.conf");

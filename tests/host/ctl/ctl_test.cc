@@ -16,8 +16,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string ReportOf(int swaps) {
-  return R"({"plugins":[{"name":"pod","file":"/p/kcm-pod.so","version":"1","vendor":"v","buildId":"b)" + std::to_string(swaps) +
-         R"(","digest":"00","swaps":)" + std::to_string(swaps) + R"(,"state":"running","lastPauseMs":1.5,"controllers":[]}]})";
+  return R"({"plugins":[{"name":"pod","file":"/p/kcm-pod.so","version":"1","vendor":"v","buildId":"b)" +
+         std::to_string(swaps) + R"(","digest":"00","swaps":)" + std::to_string(swaps) +
+         R"(,"state":"running","lastPauseMs":1.5,"controllers":[]}]})";
 }
 
 class CtlTest : public http::ServerTest {
@@ -25,7 +26,8 @@ class CtlTest : public http::ServerTest {
   void SetUp() override {
     http::ServerTest::SetUp();
     StartWith(PlainOptions({"--cert-dir=" + dir_, "--authentication-kubeconfig=unused"}));
-    server_->Handle("/plugins", {.prefix = true}, [this](const http::Request& r) { return Answer(r); });
+    server_->Handle("/plugins", {.prefix = true},
+                    [this](const http::Request& r) { return Answer(r); });
     token_ = Write("token", "token-alice\n");
   }
 
@@ -36,9 +38,13 @@ class CtlTest : public http::ServerTest {
     if (!r.body.empty()) line += " " + r.body;
     requests_.push_back(line);
     if (r.method == "GET") return http::JsonResponse(200, ReportOf(swaps_));
-    if (r.path == "/plugins/node/rollback") return http::StatusError(404, "NotFound", "plugin node has no earlier build in memory", false);
+    if (r.path == "/plugins/node/rollback")
+      return http::StatusError(404, "NotFound", "plugin node has no earlier build in memory",
+                               false);
     ++swaps_;
-    return http::JsonResponse(200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\"}\n");
+    return http::JsonResponse(
+        200,
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\"}\n");
   }
 
   // kcmctl with `args` and the address; what it says is in out_ and err_.
@@ -47,7 +53,9 @@ class CtlTest : public http::ServerTest {
     err_.clear();
     args.push_back("--server=https://127.0.0.1:" + std::to_string(server_->port()));
     if (trusted) args.push_back("--cert-dir=" + dir_);
-    return ctl::Run(args, [this](const std::string& t) { out_ += t; }, [this](const std::string& t) { err_ += t; });
+    return ctl::Run(
+        args, [this](const std::string& t) { out_ += t; },
+        [this](const std::string& t) { err_ += t; });
   }
 
   std::string token_, out_, err_;
@@ -64,9 +72,12 @@ TEST_F(CtlTest, ListsWithATokenOverVerifiedTls) {
 }
 
 TEST_F(CtlTest, SwapSendsTheAbsolutePathAndShowsThePause) {
-  ASSERT_EQ(Ctl({"plugins", "swap", "/builds/../builds/kcm-pod.so", "--token-file", token_}), 0) << err_;
+  ASSERT_EQ(Ctl({"plugins", "swap", "/builds/../builds/kcm-pod.so", "--token-file", token_}), 0)
+      << err_;
   EXPECT_EQ(out_, "pod: build b0 -> b1, paused for 1.5 ms, running\n");
-  EXPECT_THAT(requests_, ElementsAre("GET /plugins", R"(POST /plugins/swap {"file":"/builds/kcm-pod.so"})", "GET /plugins"));
+  EXPECT_THAT(requests_,
+              ElementsAre("GET /plugins", R"(POST /plugins/swap {"file":"/builds/kcm-pod.so"})",
+                          "GET /plugins"));
   ASSERT_EQ(Ctl({"plugins", "swap", "kcm-pod.so", "--token-file", token_}), 0) << err_;
   EXPECT_THAT(requests_[4], HasSubstr((std::filesystem::current_path() / "kcm-pod.so").string()));
 }
@@ -93,7 +104,7 @@ TEST_F(CtlTest, AnUnknownCertificateIsNeverAccepted) {
 
 TEST_F(CtlTest, WithoutCredentialsTheErrorSaysWhatIsNeeded) {
   EXPECT_EQ(Ctl({"plugins", "list"}), 1);
-  EXPECT_THAT(err_, HasSubstr("it needs get and create on the non-resource URLs"));
+  EXPECT_THAT(err_, HasSubstr("it needs get and post on the non-resource URLs"));
   EXPECT_EQ(Ctl({"plugins", "list", "--token-file", Write("bad", "unknown")}), 1);
   EXPECT_THAT(err_, HasSubstr("the host does not know these credentials"));
 }
@@ -101,8 +112,10 @@ TEST_F(CtlTest, WithoutCredentialsTheErrorSaysWhatIsNeeded) {
 TEST_F(CtlTest, NobodyListening) {
   const std::string port = std::to_string(server_->port());
   server_->Stop();
-  EXPECT_EQ(ctl::Run({"plugins", "list", "--server=https://127.0.0.1:" + port, "--cert-dir=" + dir_}, [](const std::string&) {},
-                [this](const std::string& t) { err_ += t; }), 1);
+  EXPECT_EQ(ctl::Run(
+                {"plugins", "list", "--server=https://127.0.0.1:" + port, "--cert-dir=" + dir_},
+                [](const std::string&) {}, [this](const std::string& t) { err_ += t; }),
+            1);
   EXPECT_THAT(err_, HasSubstr("is kcm-host running"));
 }
 

@@ -62,7 +62,8 @@ TEST(CtlReport, UnknownControllerIsAnErrorThatNamesTheKnown) {
 }
 
 TEST(CtlReport, WhyFindsTheKeyOrSaysWhatItsAbsenceMeans) {
-  EXPECT_THAT(*WhyText(kReport, "default/web"), HasSubstr("replicaset-controller  replicaset  waiting  3         in 0.2 s"));
+  EXPECT_THAT(*WhyText(kReport, "default/web"),
+              HasSubstr("replicaset-controller  replicaset  waiting  3         in 0.2 s"));
   EXPECT_THAT(*WhyText(kReport, "default/web"), Not(HasSubstr("ready")));
   EXPECT_THAT(*WhyText(kReport, "default/gone"), HasSubstr("No queue holds default/gone"));
 }
@@ -77,7 +78,8 @@ TEST(CtlReport, SwapShowsOnlyWhatChanged) {
 }
 
 TEST(CtlReport, ForeignTextIsAnErrorNotHalfATable) {
-  for (const char* report : {"", "no json", "[]", "{}", R"({"plugins":[{"name":"pod"}]})", R"({"plugins":[{"name":7}]})"}) {
+  for (const char* report : {"", "no json", "[]", "{}", R"({"plugins":[{"name":"pod"}]})",
+                             R"({"plugins":[{"name":7}]})"}) {
     SCOPED_TRACE(report);
     const Result<std::string> text = PluginTables(report);
     ASSERT_FALSE(text.ok());

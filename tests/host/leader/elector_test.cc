@@ -54,7 +54,7 @@ struct ElectorTest : ::testing::Test {
     };
     if (change) change(&o);
     elector = std::make_unique<Elector>(o);
-    runner = std::thread([this] {
+    runner = clock::StartBusyThread(cluster.clock, [this] {
       end = elector->Run([this] { ++starts; });
       ended = true;
     });

@@ -377,17 +377,25 @@ void MergeValue(Json* live, const Json& applied, const std::string& path, const 
   }
 }
 
-void Remove(Json* value, const FieldSet& gone, const std::string& path, const FieldShapes& shapes) {
+const FieldSet* Child(const FieldSet* set, const std::string& element) {
+  if (set == nullptr) return nullptr;
+  const auto it = set->children.find(element);
+  return it == set->children.end() || it->second.empty() ? nullptr : &it->second;
+}
+
+void Remove(Json* value, const FieldSet& gone, const FieldSet* kept, const std::string& path,
+            const FieldShapes& shapes) {
   if (value->is_object()) {
     for (const auto& [element, child] : gone.children) {
       if (element.compare(0, 2, "f:") != 0) continue;
       const std::string name = element.substr(2);
       const auto it = value->find(name);
       if (it == value->end()) continue;
-      if (child.self) {
+      const FieldSet* still = Child(kept, element);
+      if (child.self && still == nullptr) {
         value->erase(it);
       } else {
-        Remove(&*it, child, Below(path, name), shapes);
+        Remove(&*it, child, still, Below(path, name), shapes);
       }
     }
     return;
@@ -395,12 +403,14 @@ void Remove(Json* value, const FieldSet& gone, const std::string& path, const Fi
   if (!value->is_array()) return;
   const FieldShape shape = shapes(path);
   for (size_t i = value->size(); i-- > 0;) {
-    const auto it = gone.children.find(ItemElement((*value)[i], shape));
+    const std::string element = ItemElement((*value)[i], shape);
+    const auto it = gone.children.find(element);
     if (it == gone.children.end()) continue;
-    if (it->second.self) {
+    const FieldSet* still = Child(kept, element);
+    if (it->second.self && still == nullptr) {
       value->erase(i);
     } else {
-      Remove(&(*value)[i], it->second, path, shapes);
+      Remove(&(*value)[i], it->second, still, path, shapes);
     }
   }
 }
@@ -412,8 +422,9 @@ Json MergeApplied(Json live, const Json& configuration, const FieldShapes& shape
   return live;
 }
 
-void RemoveFields(Json* object, const FieldSet& gone, const FieldShapes& shapes) {
-  Remove(object, gone, "", shapes);
+void RemoveFields(Json* object, const FieldSet& gone, const FieldSet& kept,
+                  const FieldShapes& shapes) {
+  Remove(object, gone, &kept, "", shapes);
 }
 
 }  // namespace kcm::devcluster

@@ -54,7 +54,9 @@ FieldDifference Compare(const Json& before, const Json& after, const FieldShapes
 // Lays an applied configuration over an object: members and keyed items are merged, the rest
 // replaced.
 Json MergeApplied(Json live, const Json& configuration, const FieldShapes& shapes);
-// Removes the members of `gone` from an object.
-void RemoveFields(Json* object, const FieldSet& gone, const FieldShapes& shapes);
+// Removes the members of `gone` from an object, but no map, list or item below which something is
+// in `kept`.
+void RemoveFields(Json* object, const FieldSet& gone, const FieldSet& kept,
+                  const FieldShapes& shapes);
 
 }  // namespace kcm::devcluster

@@ -191,10 +191,12 @@ Applied ApplyConfiguration(const Json& live, const Json& configuration, const Js
   const FieldSet had = own != nullptr ? own->fields : FieldSet();
   FieldSet gone = had;
   gone.Subtract(wanted);
+  FieldSet kept = wanted;
   for (const Entry& e : entries) {
-    if (&e != own) gone.Subtract(e.fields);
+    if (&e != own) kept.Union(e.fields);
   }
-  RemoveFields(&out.object, gone, shapes);
+  gone.Subtract(kept);
+  RemoveFields(&out.object, gone, kept, shapes);
   complete(&out.object);
 
   const FieldDifference d = Compare(live, out.object, shapes);

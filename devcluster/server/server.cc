@@ -129,6 +129,7 @@ Status Server::Impl::Start() {
   state.server_version = options.server_version;
   state.watch_list = options.watch_list;
   state.stopping = false;
+  stop_waker.Drain();
   SeedStore();
   custom = std::make_unique<CustomKinds>(&state);
   state.custom = custom.get();

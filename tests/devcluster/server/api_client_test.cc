@@ -7,6 +7,8 @@
 #include <Poco/Net/HTTPResponse.h>
 #include <Poco/StreamCopier.h>
 
+#include <stdexcept>
+
 namespace kcm::devcluster::test {
 
 using Poco::Net::HTTPClientSession;
@@ -58,7 +60,10 @@ WatchStream::~WatchStream() = default;
 
 Json WatchStream::Next() {
   std::string line;
-  if (!std::getline(*impl_->in, line) || line.empty()) return nullptr;
+  if (!std::getline(*impl_->in, line) || line.empty()) {
+    if (impl_->in->bad()) throw std::runtime_error("the watch said nothing for a minute");
+    return nullptr;
+  }
   return Json::parse(line, nullptr, false);
 }
 

@@ -5,15 +5,15 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${KCM_BUILD_DIR:-$root/build/release}
-for program in bin/kcm-host bin/kcm-devcluster plugins/kcm-pod.so demo/kcm-pod-next.so bench/kcm-bench.so; do
-  [[ -e $build/$program ]] && continue
-  [[ -z ${KCM_BUILD_DIR:-} ]] || { echo "bench: $build lacks $program: build target kcm-bench-all there" >&2; exit 1; }
-  echo "building (the first time this takes some minutes)" >&2
+if [[ -n ${KCM_BUILD_DIR:-} ]]; then
+  [[ -e $build/bench/kcm-bench.so && -e $build/demo/kcm-pod-next.so && -e $build/bin/kcm-devcluster ]] ||
+    { echo "bench: $build is not complete: build target kcm-bench-all there" >&2; exit 1; }
+else
+  echo "building what is not up to date (the first time this takes some minutes)" >&2
   "$root/dev" setup
   log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
   (cd "$root" && cmake --preset release && cmake --build --preset release -j "$(nproc)" --target kcm-bench-all) >"$log" 2>&1 ||
-    { tail -n 30 "$log" >&2; echo "bench: the build failed: $log" >&2; exit 1; }
-  rm -f "$log"
-  break
-done
-exec python3 "$root/bench/bench.py" --build "$build" "$@"
+    { tail -n 30 "$log" >&2; echo "bench: the build failed" >&2; exit 1; }
+fi
+python3 "$root/bench/bench.py" --build "$build" "$@"

@@ -86,17 +86,15 @@ esac
 # ---- start
 
 programs() {
-  local p missing=()
-  for p in bin/kcm-host bin/kcm-devcluster bin/kcmctl plugins/kcm-pod.so demo/kcm-pod-next.so; do
-    [[ -e $build/$p ]] || missing+=("$p")
-  done
-  ((${#missing[@]} == 0)) && return
-  [[ -z ${KCM_BUILD_DIR:-} ]] || die "$build lacks ${missing[*]}: build target kcm-demo there"
-  echo "building (the first time this takes some minutes)"
-  "$root/dev" setup
+  if [[ -n ${KCM_BUILD_DIR:-} ]]; then
+    [[ -e $build/bin/kcmctl && -e $build/demo/kcm-pod-next.so ]] || die "$build is not complete: build target kcm-demo there"
+    return
+  fi
+  echo "building what is not up to date (the first time this takes some minutes)"
   mkdir -p "$state"
-  (cd "$root" && cmake --preset release && cmake --build --preset release -j "$(nproc)" --target kcm-demo) >"$state/build.log" 2>&1 ||
-    { tail -n 30 "$state/build.log" >&2; die "the build failed: $state/build.log"; }
+  "$root/dev" setup
+  (cd "$root" && cmake --preset release && cmake --build --preset release -j "$(nproc)" --target kcm-demo) >"$state/build.txt" 2>&1 ||
+    { tail -n 30 "$state/build.txt" >&2; die "the build failed: $state/build.txt"; }
 }
 
 free_port() { # PORT: itself when nobody uses it, else any free one

@@ -16,7 +16,7 @@ kcm_request MakeRequest(uint32_t verb, const Resource& r, std::string_view ns, s
   kcm_request c{};
   c.size = sizeof(c);
   c.verb = verb;
-  c.flags = (o.metadata_only ? KCM_REQUEST_METADATA_ONLY : 0u) | (o.want_answer ? 0u : KCM_REQUEST_NO_ANSWER);
+  c.flags = o.metadata_only ? KCM_REQUEST_METADATA_ONLY : 0u;
   c.group = Str(r.group);
   c.version = Str(r.version);
   c.resource = Str(r.resource);

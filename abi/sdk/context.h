@@ -130,7 +130,6 @@ struct CallOptions {
   std::string_view subresource = {};
   std::string_view query = {};         // encoded parameters
   bool metadata_only = false;
-  bool want_answer = true;             // false: the answer's object is not decoded
   Duration timeout{0};
 };
 

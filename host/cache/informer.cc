@@ -16,6 +16,7 @@ ReflectorOptions MakeReflectorOptions(const InformerKey& key, const FactoryOptio
   out.clock = factory.clock;
   out.log = factory.log;
   out.watch_list = factory.watch_list;
+  out.interner = factory.interner.get();
   out.random = factory.random;
   return out;
 }

@@ -115,6 +115,7 @@ struct FactoryOptions {
   metric::Registry* metrics = nullptr;
   clock::Duration resync_period{0};        // drawn once from [min-resync-period, 2x); 0: never
   bool watch_list = true;                  // gate WatchListClient
+  std::shared_ptr<wire::Interner> interner{};  // shared texts of all caches; null: the factory makes one
   std::function<double()> random;          // [0,1)
 };
 

@@ -29,6 +29,7 @@ std::function<double()> DefaultRandom() {
 struct InformerFactory::Impl {
   explicit Impl(FactoryOptions given) : options(std::move(given)) {
     if (!options.random) options.random = DefaultRandom();
+    if (!options.interner) options.interner = std::make_shared<wire::Interner>();
     if (options.resync_period.count() > 0) options.resync_period = Times(1 + options.random(), options.resync_period);
     if (options.metrics != nullptr) {
       const std::vector<std::string> labels = {"name", "group", "version", "resource"};

@@ -144,6 +144,7 @@ client::Call Reflector::MakeCall(Verb verb, const wire::Mask* mask) const {
   call.ns = options_.key.ns;
   call.form = options_.key.metadata_only ? client::Form::kMetadataOnly : client::Form::kObject;
   call.mask = mask->keeps_all() ? nullptr : mask;
+  call.interner = options_.interner;
   if (json_) call.accept = "application/json";
   if (!options_.key.field_selector.empty()) call.query += "&fieldSelector=" + client::EscapeSegment(options_.key.field_selector);
   if (!options_.key.label_selector.empty()) call.query += "&labelSelector=" + client::EscapeSegment(options_.key.label_selector);
@@ -261,11 +262,11 @@ Reflector::State Reflector::WatchList() {
   const std::string rv = RelistVersion();
   if (rv != "0" && !rv.empty()) query += "&resourceVersion=" + rv;
   collected_.clear();
-  clock::TimerId timer = options_.clock->After(kBookmarkWarning, [this] {
+  list_warning_ = options_.clock->After(kBookmarkWarning, [this] {
     options_.log.Warning("Still waiting for the end of the initial events", {{"resource", options_.key.gvr.resource}});
   });
   StreamEnd end = RunStream(query, true);
-  options_.clock->Cancel(timer);
+  options_.clock->Cancel(list_warning_);
   std::vector<wire::ObjectPtr>().swap(collected_);
   if (end.restart_as_json) return First();
   if (end.listed) return AfterWatch(end);
@@ -374,6 +375,7 @@ bool Reflector::OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end) 
     if (complete) {
       Listed(std::exchange(collected_, {}), rv);
       end->listed = true;
+      options_.clock->Cancel(list_warning_);
       idle_.emplace(*options_.clock);
     } else if (!initial) {
       SetVersion(rv);

@@ -37,6 +37,7 @@ struct ReflectorOptions {
   log::Logger log;
   bool watch_list = true;
   std::function<double()> random;
+  wire::Interner* interner = nullptr;  // shared by all reflectors of a factory
 };
 
 // Thread-safe unless noted.
@@ -118,6 +119,7 @@ class Reflector {
 
   // The thread's own.
   BackOff back_off_;
+  clock::TimerId list_warning_ = 0;  // pending while the initial events are awaited
   bool watch_list_;
   bool expired_ = false;    // last_rv_ can not be listed any more: next with "" (5.3)
   bool paginated_ = false;  // the list at version 0 came in pages (5.2)

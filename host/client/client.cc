@@ -113,7 +113,8 @@ Result<ListResult> Client::List(const Call& call, const wire::ItemSink& sink) {
   if (!IsProtobuf(head) && !IsJson(head)) {
     return MakeError(Code::kUnsupportedMediaType, What(call) + ": answer of type \"" + head.content_type + "\"");
   }
-  const wire::DecodeOptions decode{call.mask, false, false};
+  wire::DecodeOptions decode{call.mask, false, false};
+  decode.interner = call.interner;
   const std::unique_ptr<wire::ListDecoder> decoder = IsProtobuf(head)
                                                          ? wire::NewProtobufListDecoder(ItemMessageOf(call), decode, sink)
                                                          : wire::NewJsonListDecoder(decode, sink);
@@ -183,7 +184,8 @@ Status Client::Watch(const Call& call, const std::function<void()>& on_open,
     return MakeError(Code::kUnsupportedMediaType, What(call) + ": answer of type \"" + head.content_type + "\"");
   }
   if (call.timeout.count() > 0) (*answer)->ExtendDeadline(call.timeout + kWatchSlack);
-  const wire::DecodeOptions decode{call.mask, false, false};
+  wire::DecodeOptions decode{call.mask, false, false};
+  decode.interner = call.interner;
   const std::unique_ptr<wire::WatchDecoder> decoder =
       IsProtobuf(head) ? wire::NewProtobufWatchDecoder(decode) : wire::NewJsonWatchDecoder(decode);
   busy.reset();  // an open watch is not work (host/clock)

@@ -17,6 +17,7 @@
 #include "host/log/log.h"
 #include "host/metric/registry.h"
 #include "host/wire/codec.h"
+#include "host/wire/interner.h"
 #include "host/wire/object.h"
 #include "kcm/rules/result.h"
 
@@ -66,6 +67,7 @@ struct Call {
   Form form = Form::kObject;
   const wire::Mask* mask = nullptr;  // of answers; nullptr: whole
   clock::Duration timeout{0};        // 0: none. Also sent as ?timeout=
+  wire::Interner* interner = nullptr;  // of lists and watches: objects share their repeated texts through it; may be null
   Cancellation* cancel = nullptr;    // may be null
   bool rate_limited = true;          // false: watches, lease client
   const Fence* fence = nullptr;      // asked beside the client's own (a plugin generation); may be null. Outlives the call

@@ -72,7 +72,7 @@ struct Host::Impl {
   Status WaitForServer();
   bool PrepareLoop();
   Status StartControllers();
-  void StopControllers();
+  bool StopControllers();
   void Close();
   void ResetDiscoveryLater();
   void End(int code, const std::string& why);
@@ -183,6 +183,10 @@ Status Host::Impl::Connect() {
   if (!lease.ok()) return lease.error();
   lease_transport = *std::move(lease);
   clients = std::make_unique<Clients>(Clients::Settings{&options, run.program, run.clock, log, &metrics}, transport);
+  if (options.leader_election.per_plugin)
+    return MakeError(Code::kUnsupported, "--leader-elect-per-plugin: not available in this build: leave it out, one lease covers all plugins");
+  if (options.leader_migration)
+    return MakeError(Code::kUnsupported, "--enable-leader-migration: not available in this build: leave it out");
   if (options.leader_election.enabled) {
     const config::LeaderElectionOptions& le = options.leader_election;
     leader::Options o;
@@ -267,7 +271,7 @@ void Host::Impl::BuildManager() {
   f.clock = run.clock;
   f.log = log;
   f.metrics = &metrics;
-  f.resync_period = clock::Duration(static_cast<int64_t>(static_cast<double>(options.min_resync_period.count()) * (1 + Random())));
+  f.resync_period = options.min_resync_period;
   f.watch_list = options.gates.Enabled("WatchListClient");
   f.random = [this] { return Random(); };
   informers = std::make_unique<cache::InformerFactory>(std::move(f));
@@ -404,13 +408,15 @@ Status Host::Impl::StartControllers() {
   return Ok();
 }
 
-void Host::Impl::StopControllers() {
+// False: some did not end within --controller-shutdown-timeout (exit code 1, spec/host.md 1.2).
+bool Host::Impl::StopControllers() {
   const std::vector<std::string> late = manager->Stop(options.controller_shutdown_timeout);
   if (late.empty()) {
     log.Info(0, "All controllers terminated");
-  } else {
-    log.Info(0, "Controller shutdown timeout reached");
+    return true;
   }
+  log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached", {{"controller", late.front()}});
+  return false;
 }
 
 int Host::Impl::WithoutLease() {
@@ -427,7 +433,7 @@ int Host::Impl::WithoutLease() {
     why = prepare_error;
   }
   stopping.Cancel();
-  StopControllers();
+  if (!StopControllers() && code == 0) code = 1;
   if (code != 0 && !why.empty()) log.Error(why, "command failed");
   return code;
 }
@@ -466,13 +472,15 @@ int Host::Impl::WithLease() {
     log.Error(why, "command failed");
   }
   stopping.Cancel();
-  if (code == 0 && release) StopControllers();
+  // Writers first, then the release: nothing of ours may follow it (spec/host.md 4.6).
+  const bool released = code == 0 && release;
+  if (released && !StopControllers()) code = 1;
   elector->Stop();
   {
     const clock::BusyPause pause(*run.clock);
     election.join();
   }
-  if (code == 0 && release) {
+  if (released) {
     if (const Status s = elector->Release(); !s.ok()) log.Error(s.error().message, "Failed to release lease");
   }
   return code;
@@ -538,6 +546,7 @@ void Host::Signal() {
     second = ++impl_->signals > 1;
     impl_->cv.notify_all();
   }
+  impl_->stopping.Cancel();  // ends the waits of a start that is still under way
   if (second && impl_->run.exit_now) impl_->run.exit_now(1);
 }
 

@@ -36,7 +36,7 @@ typedef struct kcm_discovery_api {
    * Since:     kcm.discovery/1 */
   int32_t (*server_minor)(kcm_context* context);
 
-  /* Preferred version of every resource. Partial failure (some groups unreadable) is KCM_OK with `failed` set to
+  /* Preferred version of every resource, read live. Partial failure (some groups unreadable) is KCM_OK with `failed` set to
    * "group/version: error" lines.
    * Threads:   [any & !event & !timer]
    * Ownership: the caller owns *out: list_release

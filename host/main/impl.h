@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a Host: what it is made of and the steps of its life. setup.cc makes the parts, leadership.cc starts and stops the
+// controllers, run.cc holds it together.
+#pragma once
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "host/cache/informer.h"
+#include "host/client/discovery.h"
+#include "host/config/options.h"
+#include "host/http/server.h"
+#include "host/leader/elector.h"
+#include "host/main/run.h"
+#include "host/main/wiring.h"
+#include "host/plugin/manager.h"
+
+namespace kcm::host::main {
+
+// Everything of one host, in the order of its making. Members are torn down by Close, in reverse.
+struct Host::Impl {
+  explicit Impl(RunOptions o) : run(std::move(o)), random(std::random_device{}()) {
+    if (run.clock == nullptr) {
+      own_clock = clock::MakeRealClock();
+      run.clock = own_clock.get();
+    }
+  }
+
+  int Run();
+  int Fail(const std::string& error) {
+    log.Error(error, "command failed");
+    log.Flush();
+    return 1;
+  }
+  std::optional<int> Parse();
+  Status Connect();
+  Status Serve();
+  void BuildManager();
+  int WithLease();
+  int WithoutLease();
+  Status WaitForServer();
+  bool PrepareLoop();
+  Status StartControllers();
+  bool StopControllers();
+  void Close();
+  void ResetDiscoveryLater();
+  void End(int code, const std::string& why);
+  double Random() {
+    const std::lock_guard lock(mutex);
+    return std::uniform_real_distribution<double>(0, 1)(random);
+  }
+  Result<std::shared_ptr<client::Transport>> TransportFor(const std::string& kubeconfig, const std::string& master);
+
+  RunOptions run;
+  std::unique_ptr<clock::Clock> own_clock;
+  config::Options options;
+  log::Logger log;
+  metric::Registry metrics;
+  std::mt19937_64 random;  // guarded by mutex
+
+  std::shared_ptr<client::Transport> transport, lease_transport;
+  std::unique_ptr<Clients> clients;
+  std::shared_ptr<leader::Elector> elector;
+  std::shared_ptr<const client::Fence> fence;
+  std::unique_ptr<event::EventRecorder> leader_events;
+  std::unique_ptr<cache::InformerFactory> informers;
+  std::unique_ptr<client::Discovery> discovery;
+  std::unique_ptr<plugin::Manager> manager;
+  std::unique_ptr<ClientReviews> authentication_reviews, authorization_reviews;
+  std::unique_ptr<http::Server> server;
+  client::Cancellation stopping;
+  std::thread warm;
+  clock::TimerId discovery_timer = 0;
+
+  std::mutex mutex;
+  std::condition_variable cv;
+  int signals = 0;               // guarded by mutex
+  std::optional<int> exit_code;  // guarded by mutex: set once, ends Run
+  bool prepared = false;         // guarded by mutex
+  std::string prepare_error;     // guarded by mutex: not worth a retry
+  bool controllers_started = false;  // guarded by mutex
+  bool running = false;          // guarded by mutex: Signal has someone to tell
+};
+
+}  // namespace kcm::host::main

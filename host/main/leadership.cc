@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// From standby to running controllers and back (spec/host.md 4.5, 11.2, 11.4).
+#include "host/main/impl.h"
+
+namespace kcm::host::main {
+namespace {
+
+constexpr auto kHealthLimit = std::chrono::seconds(10);
+constexpr auto kHealthStep = std::chrono::seconds(1);
+constexpr auto kPrepareRetry = std::chrono::seconds(1);
+
+}  // namespace
+
+void Host::Impl::End(int code, const std::string& why) {
+  const std::lock_guard lock(mutex);
+  if (exit_code) return;
+  exit_code = code;
+  if (!why.empty()) prepare_error = why;
+  cv.notify_all();
+  stopping.Cancel();
+}
+
+// Instances and caches, tried until the server answers. False: the host ends.
+bool Host::Impl::PrepareLoop() {
+  while (true) {
+    const Status s = manager->Prepare();
+    std::unique_lock lock(mutex);
+    if (s.ok()) {
+      prepared = true;
+      cv.notify_all();
+      return true;
+    }
+    const bool passing = s.code() == Code::kTransport || s.code() == Code::kUnavailable || s.code() == Code::kTimeout ||
+                         s.code() == Code::kServerTimeout || s.code() == Code::kTooManyRequests || s.code() == Code::kInternal;
+    if (!passing || stopping.cancelled()) {
+      if (!exit_code) {
+        exit_code = 1;
+        prepare_error = s.error().message;
+      }
+      cv.notify_all();
+      return false;
+    }
+    lock.unlock();
+    log.Info(4, "Caches can not be prepared yet", {{"err", s.error().message}});
+    lock.lock();
+    if (run.clock->WaitFor(lock, cv, kPrepareRetry, [this] { return exit_code.has_value(); })) return false;
+  }
+}
+
+Status Host::Impl::WaitForServer() {
+  client::Call call;
+  call.raw_path = "/healthz";
+  call.form = client::Form::kRaw;
+  call.cancel = &stopping;
+  const std::shared_ptr<client::Client> c = clients->Root("shared-informers", nullptr);
+  const clock::MonoTime end = run.clock->Monotonic() + kHealthLimit;
+  std::string last = "timed out";
+  while (true) {
+    const Result<client::Answer> answer = c->Do(call);
+    if (answer.ok()) return Ok();
+    last = answer.error().message;
+    if (stopping.cancelled()) return MakeError(Code::kCancelled, last);
+    if (run.clock->Monotonic() + kHealthStep > end)
+      return MakeError(Code::kUnavailable, "failed to wait for apiserver being healthy: timed out waiting for the condition: " + last);
+    std::unique_lock lock(mutex);
+    run.clock->WaitFor(lock, cv, kHealthStep, [this] { return exit_code.has_value(); });
+  }
+}
+
+// What leadership (or --leader-elect=false) starts.
+Status Host::Impl::StartControllers() {
+  if (Status s = WaitForServer(); !s.ok()) return s;
+  if (!warm.joinable()) {
+    if (!PrepareLoop()) return MakeError(Code::kInvalid, prepare_error);
+  } else {
+    std::unique_lock lock(mutex);
+    run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return prepared || exit_code.has_value(); });
+    if (!prepared) return MakeError(Code::kInvalid, prepare_error);
+  }
+  if (server)
+    for (const auto& [name, status] : manager->Health())
+      server->health().Add(name, [this, n = name]() -> Status {
+        for (const auto& [have, health] : manager->Health())
+          if (have == n) return health;
+        return Ok();  // unloaded meanwhile
+      });
+  manager->Start();
+  const std::lock_guard lock(mutex);
+  controllers_started = true;
+  return Ok();
+}
+
+// False: some did not end within --controller-shutdown-timeout (exit code 1, spec/host.md 1.2).
+bool Host::Impl::StopControllers() {
+  const std::vector<std::string> late = manager->Stop(options.controller_shutdown_timeout);
+  if (late.empty()) {
+    log.Info(0, "All controllers terminated");
+    return true;
+  }
+  log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached", {{"controller", late.front()}});
+  return false;
+}
+
+int Host::Impl::WithoutLease() {
+  if (Status s = StartControllers(); !s.ok()) {
+    const std::lock_guard lock(mutex);
+    if (signals == 0) exit_code = Fail(s.error().message);
+  }
+  std::string why;
+  int code = 0;
+  {
+    std::unique_lock lock(mutex);
+    run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return exit_code.has_value() || signals > 0; });
+    code = exit_code.value_or(0);
+    why = prepare_error;
+  }
+  stopping.Cancel();
+  if (!StopControllers() && code == 0) code = 1;
+  if (code != 0 && !why.empty()) log.Error(why, "command failed");
+  return code;
+}
+
+int Host::Impl::WithLease() {
+  std::thread leading;
+  // The elector runs on a thread of its own: signals and fatal errors must not wait for it.
+  std::thread election([&] {
+    clock::BusyScope busy(*run.clock);
+    const leader::Elector::End end = elector->Run([&] {
+      clock::BusyScope leading_busy(*run.clock);
+      if (Status s = StartControllers(); !s.ok()) End(1, s.error().message);
+    });
+    if (end == leader::Elector::End::kLost) {
+      log.Error("leaderelection lost/stopped", "leaderelection lost/stopped");
+      log.Flush();
+      if (run.exit_now) run.exit_now(1);
+      End(1, "");
+    }
+  });
+  int code = 0;
+  std::string why;
+  {
+    std::unique_lock lock(mutex);
+    run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return exit_code.has_value() || signals > 0; });
+    code = exit_code.value_or(0);
+    why = prepare_error;
+  }
+  const bool release = options.gates.Enabled("ControllerManagerReleaseLeaderElectionLockOnExit");
+  if (code == 0) {
+    log.Info(0, "Requested to terminate. Exiting.");
+    log.Flush();
+    // Default: end at once, the lease stays (spec/host.md 11.4). The fence and the closed connections end all writes.
+    if (!release && run.exit_now) run.exit_now(0);
+  } else if (!why.empty()) {
+    log.Error(why, "command failed");
+  }
+  stopping.Cancel();
+  // Writers first, then the release: nothing of ours may follow it (spec/host.md 4.6).
+  const bool released = code == 0 && release;
+  if (released && !StopControllers()) code = 1;
+  elector->Stop();
+  {
+    const clock::BusyPause pause(*run.clock);
+    election.join();
+  }
+  if (released) {
+    if (const Status s = elector->Release(); !s.ok()) log.Error(s.error().message, "Failed to release lease");
+  }
+  return code;
+}
+
+}  // namespace kcm::host::main

@@ -187,13 +187,13 @@ Result<ApiResource> Discovery::Impl::Map(Matches matches, const std::string& wha
     Result<std::shared_ptr<const DiscoveryDocument>> found = Document();
     if (!found.ok()) return found.error();
     if (const ApiResource* best = Best(**found, matches)) return *best;
-    // A miss may be due to age: rediscover once, but not again for a cache that is as new as the last reset (13.4).
+    // A miss may be due to age: the first document is fetched anew once. One that was fetched after a reset is believed until
+    // the next (13.4), or every look-up of a kind that is gone would cost a discovery.
     std::lock_guard<std::mutex> lock(mutex);
-    if (document == *found) {
-      if (document_resets == resets && resets > 0 && tries > 0) break;
-      document.reset();
-      ++resets;
-    }
+    if (document != *found) continue;
+    if (document_resets > 0) break;
+    document.reset();
+    ++resets;
   }
   return MakeError(Code::kNotFound, "no matches for " + what);
 }

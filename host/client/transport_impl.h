@@ -52,6 +52,8 @@ class Transport {
   const std::string& identity_headers() const { return identity_headers_; }
   size_t open_connections() const;
   void AbortAll();
+  // Closes what is idle: after a request on a kept connection timed out, the others may be dead too.
+  void DropIdle() { CloseIdle(false); }
 
  private:
   struct Idle {

@@ -159,7 +159,8 @@ TEST_F(InformerTest, HOST_31_QuietWatchesNeitherRelistNorNotify) {
   Start();
   recorder.Take();
   cluster->Audit(kAgent);
-  Advance(20min);
+  // In small steps: the end of a stream on its way to the reflector is nothing that the clock can see.
+  for (int i = 0; i < 1200; ++i) Advance(1s);
   const Lines requests = cluster->Audit(kAgent);
   EXPECT_GE(requests.size(), 2u);
   EXPECT_LE(requests.size(), 4u);
@@ -280,9 +281,8 @@ TEST_F(InformerTest, AServerThatIsDownIsAskedEverMoreSeldom) {
   fault.status = 503;
   cluster->server->AddFault(fault);
   cluster->server->CloseWatches();
-  Advance(1min);
-  cluster->Audit(kAgent);
-  Advance(4min);
+  EXPECT_GE(AdvanceUntilRequests("configmaps", 1).size(), 1u);
+  for (int i = 0; i < 240; ++i) Advance(1s);
   EXPECT_LE(cluster->Audit(kAgent).size(), 9u);
   cluster->server->ClearFaults();
   ASSERT_TRUE(cluster->ConfigMap("b").ok());

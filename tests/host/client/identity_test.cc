@@ -119,7 +119,14 @@ TEST_F(Identity, DiscoveryMapsKindsAndPrefersVersions) {
   EXPECT_TRUE(deployment->namespaced);
   EXPECT_TRUE(deployment->Supports("watch"));
   EXPECT_EQ(discovery.ForKind("", "v1", "pod")->gvr, (Gvr{"", "v1", "pods"}));
+  cluster.server->EnableAudit(true);
   EXPECT_EQ(discovery.ForKind("gone.example", "", "X").code(), Code::kNotFound);
+  EXPECT_EQ(cluster.Audit("test/admin").size(), 2u) << "the first miss discovers again";
+  EXPECT_EQ(discovery.ForKind("gone.example", "", "X").code(), Code::kNotFound);
+  EXPECT_EQ(cluster.Audit("test/admin").size(), 0u) << "later ones wait for a reset";
+  discovery.Reset();
+  EXPECT_EQ(discovery.ForKind("gone.example", "", "X").code(), Code::kNotFound);
+  EXPECT_EQ(cluster.Audit("test/admin").size(), 2u);
   const Result<std::vector<ApiResource>> preferred = discovery.PreferredResources();
   ASSERT_TRUE(preferred.ok());
   int autoscalers = 0;

@@ -28,6 +28,7 @@ show() {
 }
 die() {
   printf '\ndemo: %s\n' "$*" >&2
+  [[ -s $state/server.pid ]] || exit 1
   if [[ -s $state/host.log ]]; then
     printf 'the last lines of %s:\n' "$state/host.log" >&2
     tail -n 8 "$state/host.log" >&2

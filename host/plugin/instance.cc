@@ -87,7 +87,9 @@ Status Instance::Create(client::Cancellation* cancel) {
   Status created = Control("create", [&](kcm_error* e) { return declaration_->api->create(&args, &controller_, e); });
   if (!created.ok()) {
     controller_ = nullptr;
-    return created;
+    if (created.code() == Code::kUnsupported) return created;
+    // The plugin's word is final: an exception (KCM_ERR_INTERNAL) must not look like a server that does not answer yet.
+    return MakeError(Code::kInvalid, created.error().message);
   }
   if (controller_ == nullptr) return MakeError(Code::kInternal, declaration_->name + ": create returned no instance");
   for (size_t i = 0; i < watches_.size(); ++i) {

@@ -17,7 +17,8 @@ constexpr auto kSyncLimit = std::chrono::minutes(1);
 }  // namespace
 
 Status Controller::Quiesce(Instance& old) {
-  for (auto& q : shared_.queues) q->Pause();
+  // Parked, not paused: waiting keys must not hold virtual time back, the waits below are on the clock.
+  for (auto& q : shared_.queues) q->Park();
   bool idle = true;
   for (auto& q : shared_.queues) idle = q->WaitIdle(kFinishLimit) && idle;
   if (idle) return Ok();
@@ -93,7 +94,7 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
   old->Stop();
   shared_.ledger.Seal();
   report.keys_kept = ExchangeQueues(*declaration);
-  for (auto& q : shared_.queues) q->Pause();  // new ones too
+  for (auto& q : shared_.queues) q->Park();  // new ones too
   {
     const std::lock_guard lock(mutex_);
     instance_ = next;

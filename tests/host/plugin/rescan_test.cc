@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes of a plugin directory lead to.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "host/plugin/plugin_cluster.h"
+
+namespace kcm::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(PluginRescan, NewFileIsLoadedAndARemovedOneUnloaded) {
+  PluginCluster cluster({Probe("other")});
+  EXPECT_FALSE(cluster.Rescan());
+  Install(Probe("good"), cluster.InDir("probe.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.Advance(1s);
+  EXPECT_TRUE(cluster.Controller("probe", "probe-controller")["active"]);
+  cluster.ExpectStampedBy("a");
+
+  // A removal counts after a delay only: renames and ConfigMap mounts replace files that way.
+  fs::rename(cluster.InDir("probe.so"), cluster.dir() + "/aside.so");
+  EXPECT_TRUE(cluster.Rescan()) << "look again";
+  EXPECT_FALSE(cluster.Plugin("probe").is_null());
+  fs::rename(cluster.dir() + "/aside.so", cluster.InDir("probe.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 0);
+
+  fs::remove(cluster.InDir("probe.so"));
+  EXPECT_FALSE(cluster.Rescan(false));
+  EXPECT_TRUE(cluster.Plugin("probe").is_null());
+  EXPECT_FALSE(cluster.Plugin("other").is_null());
+  EXPECT_EQ(cluster.Mapped("probe.so"), 0);
+  cluster.ExpectStampedBy("a");  // "other" is the same code: build a
+  EXPECT_EQ(cluster.StopHost(), 0);
+}
+
+TEST(PluginRescan, ChangedFileIsSwappedATouchedOneIsNot) {
+  PluginCluster cluster({Probe("good")});
+  Install(Probe("good_b"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 1);
+  cluster.ExpectStampedBy("b");
+  // Written anew with the same bytes: another inode and time, the same build.
+  Install(Probe("good_b"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 1);
+  // Renamed: the same build under another name.
+  fs::rename(cluster.InDir("good.so"), cluster.InDir("probe-2.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 1);
+  EXPECT_EQ(cluster.Plugin("probe")["file"], cluster.InDir("probe-2.so"));
+  // Another build under another name, the old file gone.
+  fs::remove(cluster.InDir("probe-2.so"));
+  Install(Probe("good_c"), cluster.InDir("probe-3.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("c");
+  EXPECT_TRUE(cluster.Problems().empty());
+}
+
+TEST(PluginRescan, HalfCopiedFileWaits) {
+  PluginCluster cluster({Probe("good")});
+  const std::string bytes = ReadAll(Probe("good_b"));
+  WriteAll(cluster.InDir("good.so"), bytes.substr(0, bytes.size() / 2));
+  EXPECT_TRUE(cluster.Rescan()) << "look again";
+  cluster.ExpectStampedBy("a");
+  EXPECT_TRUE(cluster.Rescan());
+  ASSERT_EQ(cluster.Problems().size(), 1u);
+  EXPECT_NE(cluster.Problems()[0].find("still being copied, or truncated"), std::string::npos);
+  WriteAll(cluster.InDir("good.so"), bytes);
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("b");
+  EXPECT_TRUE(cluster.Problems().empty());
+}
+
+TEST(PluginRescan, BadFileOverAGoodOneIsRefusedOnce) {
+  PluginCluster cluster({Probe("good")});
+  for (const char* probe : {"fail_create", "newer_minor", "no_entry"}) {
+    SCOPED_TRACE(probe);
+    Install(Probe(probe), cluster.InDir("good.so"));
+    EXPECT_FALSE(cluster.Rescan());
+    cluster.ExpectStampedBy("a");
+    EXPECT_EQ(cluster.Problems().size(), 1u);
+    const size_t lines = cluster.log().size();
+    EXPECT_FALSE(cluster.Rescan());
+    for (size_t i = lines; i < cluster.log().size(); ++i)
+      EXPECT_EQ(cluster.log()[i].find("refused"), std::string::npos) << "tried again though nothing changed: " << cluster.log()[i];
+  }
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 0);
+  Install(Probe("good_b"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("b");
+  EXPECT_TRUE(cluster.Problems().empty());
+}
+
+TEST(PluginRescan, NamesMustStayClear) {
+  PluginCluster cluster({Probe("good")});
+  const std::string good = cluster.InDir("good.so");
+  // The plugin's name again, from a second file.
+  Install(Probe("good_b"), cluster.InDir("second.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  ASSERT_EQ(cluster.Problems().size(), 1u);
+  EXPECT_EQ(cluster.Problems()[0],
+            cluster.InDir("second.so") + ": plugin probe is already loaded from " + good + ": keep one of the two files");
+  // A controller's name again, from another plugin.
+  Install(Probe("same_controller"), cluster.InDir("second.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Problems()[0], cluster.InDir("second.so") + ": controller probe-controller is already declared by " + good +
+                                       ": remove one of the two plugins");
+  fs::remove(cluster.InDir("second.so"));
+  // Another plugin in the file of a loaded one.
+  Install(Probe("other"), good);
+  EXPECT_FALSE(cluster.Rescan());
+  ASSERT_EQ(cluster.Problems().size(), 1u);
+  EXPECT_EQ(cluster.Problems()[0],
+            good + ": holds plugin other now, but probe was loaded from it and keeps running: give each plugin a file of its own");
+  cluster.ExpectStampedBy("a");
+  // Files that others may change.
+  Install(Probe("good_b"), good);
+  ::chmod(good.c_str(), 0666);
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Problems()[0], good + ": writable by group or others: chmod go-w");
+  ::chmod(good.c_str(), 0644);
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("b");
+}
+
+}  // namespace
+}  // namespace kcm::test

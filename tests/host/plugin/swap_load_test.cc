@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// 200 swaps of the pod plugin while Deployments roll out: no key lost, no pod twice, nothing left mapped, memory bounded.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "host/plugin/plugin_cluster.h"
+
+namespace kcm::test {
+namespace {
+
+constexpr int kSwaps = 200;
+constexpr int kDeployments = 5;
+constexpr int kReplicas = 4;
+
+// Private bytes of this process, which no mapped file accounts for.
+size_t AnonymousKb() {
+  std::ifstream in("/proc/self/smaps_rollup");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("Anonymous:")) return std::stoul(line.substr(10));
+  return 0;
+}
+
+class RollingPods : public testing::Test {
+ protected:
+  RollingPods()
+      : cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so"}, {"--plugin-probation-period=5s", "-v=0"}, /*nodes=*/3) {}
+
+  static std::string Name(int i) { return "web-" + std::to_string(i); }
+  void CreateDeployments() {
+    for (int i = 0; i < kDeployments; ++i)
+      cluster.Create({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"metadata", {{"name", Name(i)}}},
+                      {"spec", {{"replicas", kReplicas}, {"selector", {{"matchLabels", {{"app", Name(i)}}}}},
+                                {"template", harness::PodTemplate({{"app", Name(i)}})}}}});
+  }
+  bool RolledOut(int i) {
+    const Json d = cluster.Get("deployments", Name(i));
+    const Json& s = d["status"];
+    return s.value("observedGeneration", 0) == d["metadata"]["generation"] && s.value("updatedReplicas", 0) == kReplicas &&
+           s.value("replicas", 0) == kReplicas && s.value("availableReplicas", 0) == kReplicas;
+  }
+  void Roll(int i, int revision) {
+    cluster.MergePatch("deployments", Name(i),
+                       {{"spec", {{"template", {{"metadata", {{"annotations", {{"rev", std::to_string(revision)}}}}}}}}}});
+    ++rollouts;
+  }
+  void CountWrites() {
+    for (const auto& e : cluster.Audit()) {
+      if (e.user_agent.find("kube-controller-manager/") != 0 || e.method != "POST" || e.code != 201) continue;
+      const std::string path = e.uri.substr(0, e.uri.find('?'));
+      if (path.ends_with("/pods")) ++pods_created;
+      if (path.ends_with("/replicasets")) ++sets_created;
+    }
+  }
+
+  PluginCluster cluster;
+  int rollouts = 0, pods_created = 0, sets_created = 0;
+};
+
+TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
+  const std::string builds[] = {std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so", Probe("kcm-pod-other")};
+  CreateDeployments();
+  size_t warm_kb = 0;
+  std::map<double, int> pauses_ms;
+  for (int n = 1; n <= kSwaps; ++n) {
+    // A rollout begins whenever one has ended, so that every swap meets work.
+    for (int i = 0; i < kDeployments; ++i)
+      if (RolledOut(i)) Roll(i, n);
+    ASSERT_EQ(MessageOf(cluster.SwapFile(builds[n % 2])), "") << n;
+    ++pauses_ms[cluster.Plugin("pod")["lastPauseMs"].get<double>()];
+    cluster.Advance(500ms);
+    if (n == kSwaps / 4) warm_kb = AnonymousKb();
+    if (n % 20 == 0) CountWrites();
+  }
+  for (int i = 0; i < kDeployments; ++i)
+    cluster.Until(Name(i) + " is rolled out", [&] { return RolledOut(i); }, std::chrono::minutes(3), 1s);
+  cluster.Advance(10s);  // the last probation
+  CountWrites();
+
+  std::map<std::string, int> pods;
+  for (const Json& p : cluster.List("pods")) ++pods[p["metadata"]["labels"]["app"]];
+  EXPECT_EQ(pods.size(), static_cast<size_t>(kDeployments));
+  for (const auto& [app, count] : pods) EXPECT_EQ(count, kReplicas) << app;
+  // Each rollout runs to its end before the next of the same Deployment begins: so many pods and ReplicaSets, and not one more.
+  EXPECT_GT(rollouts, kSwaps / 10) << "the swaps met too little work";
+  EXPECT_EQ(sets_created, kDeployments + rollouts);
+  EXPECT_EQ(pods_created, (kDeployments + rollouts) * kReplicas);
+
+  EXPECT_EQ(cluster.Plugin("pod")["swaps"], kSwaps);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+  EXPECT_GT(cluster.Mapped("kcm-pod.so"), 0);
+  EXPECT_EQ(cluster.Mapped("kcm-pod-other.so"), 0);
+  EXPECT_EQ(cluster.Controller("pod", "deployment-controller")["generation"], kSwaps + 1);
+  // Every swap replays all objects: what it took must be given back. Objects and history of the server grow with the rollouts.
+  EXPECT_LT(AnonymousKb(), warm_kb + 64 * 1024) << "from " << warm_kb << " kB after " << kSwaps / 4 << " swaps";
+  std::ostringstream text;
+  for (const auto& [ms, count] : pauses_ms) text << ms << " ms: " << count << "  ";
+  RecordProperty("pauses", text.str());
+  std::cout << rollouts << " rollouts, " << pods_created << " pods created; virtual pauses " << text.str() << "; anonymous memory "
+            << warm_kb << " -> " << AnonymousKb() << " kB\n";
+}
+
+}  // namespace
+}  // namespace kcm::test

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hot swap of real plugins in a real host (design 9): hand-over, refusals, probation, rollback, fencing.
+#include <gtest/gtest.h>
+
+#include "host/plugin/plugin_cluster.h"
+
+namespace kcm::test {
+namespace {
+
+constexpr auto kProbation = 61s;  // --plugin-probation-period is 60 s, looked at each second
+
+TEST(PluginSwap, NewBuildTakesOverAndTheOldOneIsUnmapped) {
+  PluginCluster cluster({Probe("good")});
+  cluster.ExpectStampedBy("a");
+  EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  EXPECT_EQ(cluster.Plugin("probe")["state"], "probation");
+  EXPECT_EQ(cluster.Plugin("probe")["buildId"], "b");
+  EXPECT_EQ(cluster.Controller("probe", "probe-controller")["generation"], 2);
+  EXPECT_TRUE(cluster.Logged("State loaded by b")) << "save_state of the old build did not reach the new one";
+  EXPECT_TRUE(cluster.Logged("state of a"));
+  cluster.ExpectStampedBy("b");
+  EXPECT_GT(cluster.Mapped("good.so"), 0) << "the old build must stay for a rollback during probation";
+  cluster.Advance(kProbation);
+  EXPECT_EQ(cluster.Plugin("probe")["state"], "running");
+  EXPECT_EQ(cluster.Mapped("good.so"), 0);
+  EXPECT_GT(cluster.Mapped("good_b.so"), 0);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_swaps_total{plugin=\"probe\",result=\"success\"}"), 1);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_info{plugin=\"probe\",version=\"1.0.0\",vendor=\"tests\",build=\"a\"}"), std::nullopt);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_info{plugin=\"probe\",version=\"1.0.0\",vendor=\"tests\",build=\"b\"}"), 1);
+  cluster.ExpectStampedBy("b");
+}
+
+TEST(PluginSwap, KeysStayWithTheirDelays) {
+  PluginCluster cluster({Probe("good")});
+  cluster.CreateProbe("later", "after");
+  cluster.Settle();  // stamped
+  ASSERT_EQ(cluster.StampOf("later"), "a");
+  cluster.Advance(1s);  // seen as stamped: due again in 30 s
+  cluster.Advance(9s);
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  cluster.Advance(15s);
+  EXPECT_EQ(cluster.StampOf("later"), "a") << "the delay was lost: the key ran early";
+  cluster.Advance(10s);
+  EXPECT_EQ(cluster.StampOf("later"), "b") << "the delayed key was lost";
+}
+
+TEST(PluginSwap, FailureCountsStay) {
+  PluginCluster cluster({Probe("good")});
+  cluster.CreateProbe("failing", "fail");
+  cluster.Advance(20s);  // 5 ms, 10 ms, ... : a dozen failures
+  const auto failures = [&] {
+    const Json c = cluster.Controller("probe", "probe-controller");
+    for (const Json& k : c["queues"][0]["keys"])
+      if (k["key"] == "default/failing") return k["failures"].get<int>();
+    return -1;
+  };
+  const int before = failures();
+  EXPECT_GT(before, 8);
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  EXPECT_GE(failures(), before);
+  EXPECT_LE(failures(), before + 1) << "the back-off began anew";
+}
+
+TEST(PluginSwap, RefusedBuildsLeaveTheOldOneAtWork) {
+  const struct {
+    const char* probe;
+    const char* want;  // after the file's path where it begins with ':'
+  } rows[] = {
+      {"fail_create", "probe-controller: create: --probe-level: must not be negative: set it to 0 or more"},
+      {"throw_create", "probe-controller: create: can not read its configuration file /etc/probe.yaml: create it"},
+      {"fail_health", "probe-controller: health: its backend is gone"},
+      {"fail_start", "probe-controller: start: the licence server does not answer: check --probe-licence"},
+      {"other_major", ": built for ABI 2.0, this host speaks 1.0: rebuild the plugin or use a newer host"},
+      {"no_entry", ": does not export kcm_plugin_entry: not a plugin (see docs/writing-a-plugin.md)"},
+      {"other", ": plugin other is not loaded: put the file into a plugin directory to add it"},
+  };
+  PluginCluster cluster({Probe("good")});
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.probe);
+    const std::string want = (row.want[0] == ':' ? Probe(row.probe) : "") + row.want;
+    EXPECT_EQ(MessageOf(cluster.SwapFile(Probe(row.probe))), want);
+    EXPECT_EQ(cluster.Plugin("probe")["buildId"], "a");
+    EXPECT_EQ(cluster.Plugin("probe")["state"], "running");
+    EXPECT_TRUE(cluster.Controller("probe", "probe-controller")["active"]);
+    cluster.ExpectStampedBy("a");
+    EXPECT_EQ(cluster.Mapped(std::string(row.probe) + ".so"), 0);
+  }
+  // Undefined symbols and missing libraries: texts of the loader in the middle (image_test.cc has them).
+  for (const char* probe : {"undefined", "missing_library"}) {
+    EXPECT_EQ(MessageOf(cluster.SwapFile(Probe(probe))).find(Probe(probe) + ": can not be loaded: "), 0u);
+    cluster.ExpectStampedBy("a");
+    EXPECT_EQ(cluster.Mapped(std::string(probe) + ".so"), 0);
+  }
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+}
+
+TEST(PluginSwap, BuildWhoseRunsFailGoesBack) {
+  for (const char* probe : {"fail_reconcile", "throw_reconcile"}) {
+    SCOPED_TRACE(probe);
+    PluginCluster cluster({Probe("good")});
+    ASSERT_EQ(MessageOf(cluster.SwapFile(Probe(probe))), "");
+    for (int i = 0; i < 5; ++i) cluster.CreateProbe("victim-" + std::to_string(i));
+    cluster.Until("the old build is back", [&] { return cluster.Plugin("probe")["buildId"] == "a"; }, 10s, 500ms);
+    cluster.Advance(1s);
+    const std::string why = cluster.Plugin("probe")["lastError"];
+    EXPECT_EQ(why.find("probe-controller: "), 0u) << why;
+    EXPECT_NE(why.find(" reconciles failed"), std::string::npos) << why;
+    EXPECT_TRUE(cluster.Logged("New build fails its probation, going back to the old one"));
+    // Keys that failed are still there, with their back-off, and the old build does them.
+    cluster.Advance(30s);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(cluster.StampOf("victim-" + std::to_string(i)), "a") << i;
+    EXPECT_EQ(cluster.Mapped(std::string(probe) + ".so"), 0);
+    EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+  }
+}
+
+TEST(PluginSwap, RollbackOnRequestWhileTheOldBuildIsThere) {
+  PluginCluster cluster({Probe("good")});
+  EXPECT_EQ(MessageOf(cluster.Rollback("probe")),
+            "plugin probe has no earlier build in memory: its probation is over; install the old file");
+  EXPECT_EQ(MessageOf(cluster.Rollback("absent")), "no plugin absent is loaded: see kcmctl plugins list");
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  ASSERT_EQ(MessageOf(cluster.Rollback("probe")), "");
+  cluster.ExpectStampedBy("a");
+  EXPECT_EQ(cluster.Mapped("good_b.so"), 0);
+  EXPECT_GT(cluster.Mapped("good.so"), 0);
+  // The build that came back is an ordinary one: the next swap unmaps it after probation.
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_c"))), "");
+  cluster.Advance(kProbation);
+  cluster.ExpectStampedBy("c");
+  EXPECT_EQ(cluster.Mapped("good.so"), 0);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+}
+
+TEST(PluginSwap, BuildsThatMayNotWriteAreFenced) {
+  PluginCluster cluster({Probe("rude_a")});
+  cluster.Create({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "target"}}}});
+  (void)cluster.Audit();
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("rude_b"))), "");
+  cluster.ExpectStampedBy("b");
+  // create of both builds and load_state come before the hand-over (fenced), stop and destroy of the old one after it (stopped).
+  for (const char* want : {"where=\"create\" code=1002", "where=\"load_state\" code=1002", "where=\"stop\" code=1001",
+                           "where=\"destroy\" code=1001"})
+    EXPECT_TRUE(cluster.Logged(want)) << want;
+  for (const auto& e : cluster.Audit()) EXPECT_EQ(e.body.find("kcm.test/rude"), std::string::npos) << e.method << " " << e.uri << " " << e.body;
+  EXPECT_EQ(cluster.Get("configmaps", "target")["metadata"].value("annotations", Json::object()).count("kcm.test/rude"), 0u);
+}
+
+TEST(PluginSwap, ControllersOfOnePluginGoTogether) {
+  PluginCluster cluster({Probe("good")});
+  // A build with one controller more: it is added. One with a controller less: it is stopped.
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("two"))), "");
+  cluster.Advance(1s);
+  EXPECT_TRUE(cluster.Controller("probe", "probe-second-controller")["active"]);
+  cluster.ExpectStampedBy("two");
+  // A build whose second controller refuses: the first goes back, though it was exchanged already.
+  EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("two_fails"))),
+            "probe-second-controller: create: the second controller refuses this configuration: unset --probe-second");
+  EXPECT_EQ(cluster.Plugin("probe")["buildId"], "two");
+  cluster.ExpectStampedBy("two");
+  EXPECT_TRUE(cluster.Controller("probe", "probe-second-controller")["active"]);
+  cluster.Advance(kProbation);
+  EXPECT_EQ(cluster.Mapped("two_fails.so"), 0);
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  EXPECT_TRUE(cluster.Controller("probe", "probe-second-controller").is_null());
+  cluster.ExpectStampedBy("b");
+  cluster.Advance(kProbation);
+  EXPECT_EQ(cluster.Mapped("two.so"), 0);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+}
+
+TEST(PluginSwap, BuildThatHoldsObjectsIsKeptCountedAndSaid) {
+  PluginCluster cluster({Probe("hold")});
+  cluster.ExpectStampedBy("hold");
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  cluster.Advance(kProbation);
+  EXPECT_GT(cluster.Mapped("hold.so"), 0) << "an object handle that its code took is left";
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 1);
+  cluster.ExpectStampedBy("b");
+}
+
+}  // namespace
+}  // namespace kcm::test

@@ -176,7 +176,7 @@ TEST_F(Deployment, DEP_05_CountsOneAsUnavailableWhenBothLimitsAreZero) {
       "Normal ScalingReplicaSet Scaled up replica set " + SetName("new") + " from 0 to 1");
   ASSERT_NE(down, events.end());
   ASSERT_NE(up, events.end());
-  EXPECT_TRUE(Set("new")["metadata"]["generation"] == 2) << "created with 0 replicas";
+  EXPECT_EQ(Set("new")["metadata"]["generation"], 2) << "created with 0 replicas";
 }
 
 TEST_F(Deployment, DEP_06_ReplacesABrokenRollout) {

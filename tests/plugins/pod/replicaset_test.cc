@@ -20,6 +20,14 @@ class ReplicaSet : public Workloads {
   void ScaleTo(int replicas) { Scale("replicasets", "a", replicas); }
   Json A() { return cluster.Get("replicasets", "a"); }
   Json StatusOfA() { return Status("replicasets", "a"); }
+  static Json Restarts(int n) {
+    return {{"containerStatuses",
+             {{{"name", "c"},
+               {"image", "nginx:1"},
+               {"imageID", ""},
+               {"ready", true},
+               {"restartCount", n}}}}};
+  }
   // Names of the pods of a, of which there are to be `count`.
   std::vector<std::string> Names(size_t count) {
     std::vector<std::string> names;
@@ -129,14 +137,14 @@ TEST_F(ReplicaSet, RS_05_DeletesPodsWhereTheirDeploymentHasMost) {
   const std::string rs = Name(cluster.List("replicasets")[0]);
   const std::vector<Json> pods = PodsOf(rs);
   ASSERT_EQ(pods.size(), 4u);
-  // The lone one has the smallest uid: without the rank it would be the first to go.
-  std::vector<std::pair<std::string, std::string>> by_uid;
-  for (const Json& p : pods) by_uid.emplace_back(p["metadata"]["uid"], Name(p));
-  std::sort(by_uid.begin(), by_uid.end());
-  for (size_t i = 0; i < 4; ++i) Run(by_uid[i].second, i == 0 ? "n2" : "n1");
+  // The lone one has restarted most: without the rank it would be the first to go.
+  for (size_t i = 0; i < 4; ++i) {
+    cluster.Bind(Name(pods[i]), i == 0 ? "n2" : "n1");
+    ReadySince(Name(pods[i]), -60s, Restarts(i == 0 ? 9 : 0));
+  }
   Settle();
   Scale("deployments", "d", 3);
-  EXPECT_FALSE(IsGoing(by_uid[0].second));
+  EXPECT_FALSE(IsGoing(Name(pods[0])));
   EXPECT_EQ(AlivePodsOf(rs).size(), 3u);
 }
 
@@ -172,17 +180,9 @@ TEST_F(ReplicaSet, RS_06_ComparesReadyTimesOnALogarithmicScale) {
 TEST_F(ReplicaSet, RS_07_DeletesThePodThatRestartedMore) {
   Create(2);
   const std::vector<std::string> p = Names(2);
-  const auto restarts = [](int n) {
-    return Json{{"containerStatuses",
-                 {{{"name", "c"},
-                   {"image", "nginx:1"},
-                   {"imageID", ""},
-                   {"ready", true},
-                   {"restartCount", n}}}}};
-  };
   for (size_t i = 0; i < 2; ++i) {
     cluster.Bind(p[i], "n1");
-    ReadySince(p[i], -60s, restarts(i == 1 ? 7 : 0));
+    ReadySince(p[i], -60s, Restarts(i == 1 ? 7 : 0));
   }
   Settle();
   ScaleTo(1);

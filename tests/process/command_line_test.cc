@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line alone decides: help, versions, and mistakes that end the process before it talks to anybody.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
+#include "process/process.h"
+
+namespace kcm::process {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+struct Ended {
+  int code = -1;
+  std::string out;
+  std::string err;  // without the backslashes that the log puts before quotes inside of values
+};
+
+std::string Plain(std::string text) {
+  std::erase(text, '\\');
+  return text;
+}
+
+class CommandLine : public ::testing::Test {
+ protected:
+  Ended RunHost(std::vector<std::string> flags, std::chrono::milliseconds limit = 30s) {
+    flags.insert(flags.begin(), HostBinary());
+    Process host(std::move(flags), dir.path(), "host");
+    const std::optional<int> code = host.Wait(limit);
+    EXPECT_TRUE(code.has_value()) << "still runs: " << host.err();
+    return {code.value_or(-1), host.out(), Plain(host.err())};
+  }
+  std::string PluginDir(const std::string& name = "plugins") {
+    fs::create_directory(dir.path() + "/" + name);
+    fs::copy_file(PluginFile("pod"), dir.path() + "/" + name + "/kcm-pod.so");
+    return dir.path() + "/" + name;
+  }
+  TemporaryDir dir;
+};
+
+TEST_F(CommandLine, HOST_01_UnknownFlagEndsBeforeAnyPortIsBound) {
+  // The port is ours: to bind it would fail, and be what the error is about.
+  const Listener port;
+  const Ended end = RunHost({"--secure-port=" + std::to_string(port.port()), "--no-such-flag=1"}, 2s);
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, AllOf(HasSubstr("unknown flag: --no-such-flag"), Not(HasSubstr("failed to create listener"))));
+}
+
+TEST_F(CommandLine, HOST_02_HelpAndVersionTalkToNobody) {
+  const Listener server;
+  const std::string master = "--master=http://127.0.0.1:" + std::to_string(server.port());
+  const Ended version = RunHost({"--version", master});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_TRUE(std::regex_search(version.out, std::regex("^Kubernetes v[0-9]"))) << version.out;
+
+  const Ended help = RunHost({"--help", master, "--plugin-dir=" + PluginDir()});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, HasSubstr("--concurrent-deployment-syncs"));
+  EXPECT_THAT(help.out, HasSubstr("Disabled-by-default controllers: bootstrap-signer-controller, selinux-warning-controller, "
+                                  "token-cleaner-controller"));
+  EXPECT_FALSE(server.Connected());
+}
+
+TEST_F(CommandLine, HOST_05_UnknownControllersAreNamed) {
+  const Ended end = RunHost({"--controllers=*,foo,-bar", "--plugin-dir=" + PluginDir()});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, AllOf(HasSubstr("\"foo\" is not in the list of known controllers"),
+                             HasSubstr("\"bar\" is not in the list of known controllers")));
+}
+
+TEST_F(CommandLine, HOST_06_AllMistakesComeInOneMessage) {
+  const Ended end = RunHost({"--concurrent-job-syncs=0", "--max-endpoints-per-slice=1001", "--cloud-provider=gce"});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, ContainsRegex("\\[.*, .*, .*\\]"));
+  std::istringstream lines(end.err);
+  int with_all = 0;
+  for (std::string line; std::getline(lines, line);)
+    with_all += line.find("concurrent-job-syncs must be greater than 0, but got 0") != std::string::npos &&
+                line.find("max-endpoints-per-slice") != std::string::npos &&
+                line.find("cloud provider \"gce\" was specified, but built-in cloud providers are disabled") != std::string::npos;
+  EXPECT_EQ(with_all, 1) << end.err;
+}
+
+TEST_F(CommandLine, HOST_11_MissingKubeconfigIsNamed) {
+  const Ended end = RunHost({"--kubeconfig=" + dir.path() + "/none", "--secure-port=0"});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, AllOf(HasSubstr(dir.path() + "/none"), HasSubstr("no such file or directory")));
+}
+
+TEST_F(CommandLine, MalformedKubeconfigIsNamed) {
+  const struct { const char* name; const char* text; } rows[] = {
+      {"not YAML", "clusters: [{\n"},
+      {"another shape", "apiVersion: v1\nkind: Config\nclusters: 7\n"},
+      {"an unknown context", "apiVersion: v1\nkind: Config\ncurrent-context: nope\n"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const std::string file = dir.Write("broken.conf", row.text);
+    const Ended end = RunHost({"--kubeconfig=" + file, "--secure-port=0", "--leader-elect=false"});
+    EXPECT_EQ(end.code, 1);
+    EXPECT_THAT(end.err, HasSubstr("command failed"));
+    EXPECT_THAT(end.err, ::testing::AnyOf(HasSubstr(file), HasSubstr("specified context: nope")));
+  }
+}
+
+TEST_F(CommandLine, PluginDirectoryThatIsNotThereEndsTheStart) {
+  const Ended end = RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + dir.path() + "/none"});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, HasSubstr(dir.path() + "/none"));
+}
+
+TEST_F(CommandLine, PluginDirectoryThatOthersMayWriteEndsTheStart) {
+  const std::string open = PluginDir("open");
+  ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
+  const Ended end = RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + open});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, AllOf(HasSubstr(open), HasSubstr("writ")));
+}
+
+TEST_F(CommandLine, LeaseTimingsThatCanNotWorkEndTheStart) {
+  const Ended end = RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--leader-elect-lease-duration=5s"});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, HasSubstr("leaseDuration must be greater than renewDeadline"));
+}
+
+}  // namespace
+}  // namespace kcm::process

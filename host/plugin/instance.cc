@@ -154,7 +154,7 @@ bool Instance::WaitSynced(client::Cancellation* cancel, clock::Duration limit) {
   while (!Synced()) {
     if (cancel->cancelled() || state() == State::kStopped || env().clock->Monotonic() >= end) return false;
     std::unique_lock lock(mutex);
-    env().clock->WaitFor(lock, cv, std::chrono::milliseconds(10), [&] { return cancel->cancelled(); });
+    env().clock->WaitFor(lock, cv, std::chrono::milliseconds(10), [] { return false; });
   }
   return true;
 }
@@ -293,7 +293,8 @@ bool Instance::WaitDelivered(const Instance& other, const std::vector<uint64_t>&
   // Its delivery threads are at work already; this is a matter of microseconds, hence the short steps.
   while (!reached()) {
     if (env().clock->Monotonic() >= end) return false;
-    env().clock->WaitFor(lock, cv, std::chrono::microseconds(200), reached);
+    // Nobody notifies: the condition is looked at between the waits, never inside one.
+    env().clock->WaitFor(lock, cv, std::chrono::microseconds(200), [] { return false; });
   }
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BackOff: delays of one reflector (spec/host.md 5.3): 0.8 s * 2^n, cap 30 s, each times a random factor in [1,2), from the
-// start again after 2 min without use.
+// BackOff: delays of one reflector (spec/host.md 5.3): 0.8 s * 2^n, cap 30 s, each times a random
+// factor in [1,2), from the start again after 2 min without use.
 #pragma once
 #include <functional>
 
@@ -17,7 +17,8 @@ class BackOff {
   clock::Duration Next(clock::MonoTime now) {
     if (now - last_ > kResetAfter) step_ = kFirst;
     last_ = now;
-    const clock::Duration delay(static_cast<int64_t>(static_cast<double>(step_.count()) * (1 + random_())));
+    const clock::Duration delay(
+        static_cast<int64_t>(static_cast<double>(step_.count()) * (1 + random_())));
     step_ = step_ * 2 < kCap ? step_ * 2 : kCap;
     return delay;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The informer: a reflector that feeds a store and a stream of notifications.
-#include "host/cache/informer_impl.h"
-
 #include <utility>
+
+#include "host/cache/informer_impl.h"
 
 namespace kcm::host::cache {
 namespace {
@@ -23,8 +23,8 @@ ReflectorOptions MakeReflectorOptions(const InformerKey& key, const FactoryOptio
 
 }  // namespace
 
-InformerImpl::InformerImpl(const InformerKey& key, const FactoryOptions& factory, const wire::Mask& mask,
-                           std::shared_ptr<ResyncSignal> resync_signal)
+InformerImpl::InformerImpl(const InformerKey& key, const FactoryOptions& factory,
+                           const wire::Mask& mask, std::shared_ptr<ResyncSignal> resync_signal)
     : key_(key),
       clock_(factory.clock),
       default_resync_(factory.resync_period),
@@ -39,7 +39,8 @@ void InformerImpl::Stop() {
   stream_->Close();
 }
 
-std::shared_ptr<Subscription> InformerImpl::Subscribe(Handler* handler, const std::string& name, const SubscribeOptions& options) {
+std::shared_ptr<Subscription> InformerImpl::Subscribe(Handler* handler, const std::string& name,
+                                                      const SubscribeOptions& options) {
   clock::Duration resync = options.resync.count() < 0 ? default_resync_ : options.resync;
   if (resync.count() > 0) resync = std::max(resync, kMinResync);
   // Snapshot and place in the stream belong together: nothing is missed and nothing comes twice.
@@ -69,7 +70,8 @@ Entry InformerImpl::EntryFor(Store::Change change, bool initial) {
   } else {
     n.type = Notification::Type::kUpdate;
     // 5.4.5: nothing changed, so only those in the resync round hear of it.
-    out.members_only = change.object->ResourceVersionText() == change.old_object->ResourceVersionText();
+    out.members_only =
+        change.object->ResourceVersionText() == change.old_object->ResourceVersionText();
     n.object = std::move(change.object);
     n.old_object = std::move(change.old_object);
   }
@@ -87,7 +89,8 @@ void InformerImpl::Replace(std::vector<wire::ObjectPtr> items, bool widened) {
     const bool gone = !change.object;
     Entry entry = EntryFor(std::move(change), initial);
     entry.notification.tombstone = gone;
-    if (widened && entry.members_only) continue;  // the same version with more fields is news to nobody
+    if (widened && entry.members_only)
+      continue;  // the same version with more fields is news to nobody
     entries.push_back(std::move(entry));
   }
   Publish(std::move(entries));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Informer: one reflector (list, then watch) and one indexed store per (resource, scope), shared by all controllers of a host
-// (spec/host.md 5, design 5). Objects are immutable and counted; one call reads one snapshot.
+// Informer: one reflector (list, then watch) and one indexed store per (resource, scope), shared by
+// all controllers of a host (spec/host.md 5, design 5). Objects are immutable and counted; one call
+// reads one snapshot.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,7 +21,8 @@ namespace kcm::host::cache {
 struct IndexSpec {
   enum class By : uint8_t {
     kNamespace,      // built in, always there
-    kControllerUid,  // uid of the controller owner reference; objects without one: "orphan:<namespace>"
+    kControllerUid,  // uid of the controller owner reference; objects without one:
+                     // "orphan:<namespace>"
     kOwnerUid,       // uid of every owner reference
     kField,          // string at a dotted path ("spec.nodeName"); absent: not indexed
     kLabel,          // value of label `path`
@@ -33,15 +35,16 @@ struct IndexSpec {
 struct Notification {
   enum class Type : uint8_t { kAdd, kUpdate, kDelete };
   Type type = Type::kAdd;
-  wire::ObjectPtr object;       // kAdd, kUpdate: new; kDelete: last known state
-  wire::ObjectPtr old_object;   // kUpdate
-  bool initial = false;         // kAdd of the first list, or synthetic for a late handler
-  bool tombstone = false;       // kDelete seen by a relist only: object may be arbitrarily stale
-  bool resync = false;          // kUpdate by the resync timer: same object twice
-  uint64_t sequence = 0;        // position in the informer's stream, rising; equal for all handlers
+  wire::ObjectPtr object;      // kAdd, kUpdate: new; kDelete: last known state
+  wire::ObjectPtr old_object;  // kUpdate
+  bool initial = false;        // kAdd of the first list, or synthetic for a late handler
+  bool tombstone = false;      // kDelete seen by a relist only: object may be arbitrarily stale
+  bool resync = false;         // kUpdate by the resync timer: same object twice
+  uint64_t sequence = 0;       // position in the informer's stream, rising; equal for all handlers
 };
 
-// A subscriber. Its notifications arrive one at a time, in stream order, on a thread of its own; a slow one delays only itself.
+// A subscriber. Its notifications arrive one at a time, in stream order, on a thread of its own; a
+// slow one delays only itself.
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -50,7 +53,7 @@ class Handler {
 
 struct InformerKey {
   client::Gvr gvr;
-  std::string ns;            // empty: all namespaces
+  std::string ns;  // empty: all namespaces
   std::string field_selector, label_selector;
   bool metadata_only = false;
   friend auto operator<=>(const InformerKey&, const InformerKey&) = default;
@@ -59,7 +62,8 @@ struct InformerKey {
 class Subscription;  // a handler's place in the stream
 
 struct SubscribeOptions {
-  // How often the handler wants every object again (5.6): 0 = never, less than 0 = the factory's period. At least 1 s.
+  // How often the handler wants every object again (5.6): 0 = never, less than 0 = the factory's
+  // period. At least 1 s.
   clock::Duration resync{-1};
 };
 
@@ -70,8 +74,10 @@ class Informer {
   virtual const InformerKey& key() const = 0;
 
   // ---- reading ----
-  virtual wire::ObjectPtr Get(std::string_view key) const = 0;            // "ns/name" or "name"; null when absent
-  virtual std::vector<wire::ObjectPtr> List(std::string_view ns) const = 0;  // ns empty: all; by key order
+  virtual wire::ObjectPtr Get(
+      std::string_view key) const = 0;  // "ns/name" or "name"; null when absent
+  virtual std::vector<wire::ObjectPtr> List(
+      std::string_view ns) const = 0;  // ns empty: all; by key order
   virtual std::vector<wire::ObjectPtr> ByIndex(int index, std::string_view value) const = 0;
   virtual size_t Size() const = 0;
   // Highest resourceVersion seen (events and bookmarks); 0 before the first list.
@@ -81,12 +87,12 @@ class Informer {
   virtual int AddIndex(const IndexSpec& spec) = 0;
 
   // ---- subscribing ----
-  // Registers a handler: gets synthetic initial Adds of the present store, then everything after. Delivery starts at once.
-  // `name` labels its thread. The handler must outlive the subscription.
+  // Registers a handler: gets synthetic initial Adds of the present store, then everything after.
+  // Delivery starts at once. `name` labels its thread. The handler must outlive the subscription.
   virtual std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name,
                                                   const SubscribeOptions& options = {}) = 0;
-  // Widens what is stored; with a running reflector a second one fills the wider store and the two are exchanged (design 5).
-  // Returns once the mask is in effect or `cancel` fired.
+  // Widens what is stored; with a running reflector a second one fills the wider store and the two
+  // are exchanged (design 5). Returns once the mask is in effect or `cancel` fired.
   virtual Status Widen(const wire::Mask& mask, client::Cancellation* cancel) = 0;
   virtual wire::Mask mask() const = 0;
 };
@@ -97,12 +103,13 @@ class Subscription {
   virtual ~Subscription() = default;
   // Informer synced and every notification of the initial list has returned from the handler.
   virtual bool HasSynced() const = 0;
-  // Hand-over of a hot swap: stops delivery after the notification numbered `sequence`, or after the newest one queued by now if
-  // that is earlier. Waits until then, and for a running call of the handler; returns the last delivered number. Not from
-  // inside the handler.
+  // Hand-over of a hot swap: stops delivery after the notification numbered `sequence`, or after
+  // the newest one queued by now if that is earlier. Waits until then, and for a running call of
+  // the handler; returns the last delivered number. Not from inside the handler.
   virtual uint64_t PauseAt(uint64_t sequence) = 0;
   virtual void Resume() = 0;
-  // Number of the newest notification that was put into this subscription's queue / returned from the handler.
+  // Number of the newest notification that was put into this subscription's queue / returned from
+  // the handler.
   virtual uint64_t QueuedSequence() const = 0;
   virtual uint64_t DeliveredSequence() const = 0;
   virtual size_t Backlog() const = 0;
@@ -113,10 +120,11 @@ struct FactoryOptions {
   clock::Clock* clock = nullptr;
   log::Logger log;
   metric::Registry* metrics = nullptr;
-  clock::Duration resync_period{0};        // drawn once from [min-resync-period, 2x); 0: never
-  bool watch_list = true;                  // gate WatchListClient
-  std::shared_ptr<wire::Interner> interner{};  // shared texts of all caches; null: the factory makes one
-  std::function<double()> random;          // [0,1)
+  clock::Duration resync_period{0};  // drawn once from [min-resync-period, 2x); 0: never
+  bool watch_list = true;            // gate WatchListClient
+  std::shared_ptr<wire::Interner>
+      interner{};                  // shared texts of all caches; null: the factory makes one
+  std::function<double()> random;  // [0,1)
 };
 
 // Owns all informers of a host. Thread-safe.
@@ -124,11 +132,14 @@ class InformerFactory {
  public:
   explicit InformerFactory(FactoryOptions options);
   ~InformerFactory();  // Stop
-  // Finds or makes the informer; before Start() masks of several callers are united, afterwards Widen is the caller's business.
+  // Finds or makes the informer; before Start() masks of several callers are united, afterwards
+  // Widen is the caller's business.
   std::shared_ptr<Informer> For(const InformerKey& key, const wire::Mask& mask);
-  // Starts reflectors of all informers that have not been started. Informers made later start with the next call.
+  // Starts reflectors of all informers that have not been started. Informers made later start with
+  // the next call.
   void Start();
-  // Stops and forgets one informer (runtime watches of vanished resources). Subscriptions see no more events.
+  // Stops and forgets one informer (runtime watches of vanished resources). Subscriptions see no
+  // more events.
   void Remove(const InformerKey& key);
   void Stop();  // joins every thread
   std::vector<std::shared_ptr<Informer>> All() const;

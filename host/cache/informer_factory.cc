@@ -30,15 +30,19 @@ struct InformerFactory::Impl {
   explicit Impl(FactoryOptions given) : options(std::move(given)) {
     if (!options.random) options.random = DefaultRandom();
     if (!options.interner) options.interner = std::make_shared<wire::Interner>();
-    if (options.resync_period.count() > 0) options.resync_period = Times(1 + options.random(), options.resync_period);
+    if (options.resync_period.count() > 0)
+      options.resync_period = Times(1 + options.random(), options.resync_period);
     if (options.metrics != nullptr) {
       const std::vector<std::string> labels = {"name", "group", "version", "resource"};
       queued = options.metrics->Gauge({.name = "informer_queued_items",
                                        .help = "Number of items currently queued in the FIFO.",
-                                       .labels = labels, .buckets = {}});
-      version = options.metrics->Gauge({.name = "informer_store_resource_version",
-                                        .help = "The last 15 digits of the resource version of the store.",
-                                        .labels = labels, .buckets = {}});
+                                       .labels = labels,
+                                       .buckets = {}});
+      version = options.metrics->Gauge(
+          {.name = "informer_store_resource_version",
+           .help = "The last 15 digits of the resource version of the store.",
+           .labels = labels,
+           .buckets = {}});
       collector = options.metrics->AddCollector([this] { Collect(); });
     }
   }
@@ -58,7 +62,8 @@ struct InformerFactory::Impl {
     constexpr uint64_t kDigits = 1'000'000'000'000'000;  // a double holds 15 exactly
     for (const auto& informer : All()) {
       const client::Gvr& gvr = informer->key().gvr;
-      const std::vector<std::string> labels = {"kube-controller-manager", gvr.group, gvr.version, gvr.resource};
+      const std::vector<std::string> labels = {"kube-controller-manager", gvr.group, gvr.version,
+                                               gvr.resource};
       queued.With(labels).Set(static_cast<double>(informer->Backlog()));
       version.With(labels).Set(static_cast<double>(informer->ResourceVersion() % kDigits));
     }
@@ -77,15 +82,15 @@ struct InformerFactory::Impl {
         const clock::Duration wanted = informer->SmallestResync();
         if (wanted.count() > 0 && (period.count() == 0 || wanted < period)) period = wanted;
       }
-      const clock::MonoTime due = period.count() > 0 ? options.clock->Monotonic() + period : clock::MonoTime::Max();
+      const clock::MonoTime due =
+          period.count() > 0 ? options.clock->Monotonic() + period : clock::MonoTime::Max();
       {
         std::unique_lock<std::mutex> lock(signal->mutex);
-        const bool changed =
-            options.clock->Wait(lock, signal->wake, due, [&] { return signal->stopped || signal->changes != seen; });
+        const bool changed = options.clock->Wait(
+            lock, signal->wake, due, [&] { return signal->stopped || signal->changes != seen; });
         if (signal->stopped) return;
         if (changed) continue;
       }
-      const clock::BusyScope busy(*options.clock);
       for (const auto& informer : All()) {
         if (informer->HasSynced()) informer->Resync();
       }
@@ -103,7 +108,8 @@ struct InformerFactory::Impl {
   SmallThread resync;
 };
 
-InformerFactory::InformerFactory(FactoryOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+InformerFactory::InformerFactory(FactoryOptions options)
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 InformerFactory::~InformerFactory() { Stop(); }
 
@@ -112,7 +118,8 @@ std::shared_ptr<Informer> InformerFactory::For(const InformerKey& key, const wir
   {
     std::lock_guard<std::mutex> lock(impl_->mutex);
     std::shared_ptr<InformerImpl>& informer = impl_->informers[key];
-    if (!informer) informer = std::make_shared<InformerImpl>(key, impl_->options, mask, impl_->signal);
+    if (!informer)
+      informer = std::make_shared<InformerImpl>(key, impl_->options, mask, impl_->signal);
     found = informer;
   }
   // Before the start this only unites masks.
@@ -126,7 +133,8 @@ void InformerFactory::Start() {
     std::lock_guard<std::mutex> lock(impl_->mutex);
     if (impl_->stopped) return;
     if (!std::exchange(impl_->started, true)) {
-      impl_->resync.Start("resync", kReflectorStack, [this] { impl_->ResyncLoop(); });
+      impl_->resync.StartBusy(*impl_->options.clock, "resync", kReflectorStack,
+                              [this] { impl_->ResyncLoop(); });
     }
   }
   for (const auto& informer : all) informer->Start();
@@ -150,7 +158,8 @@ void InformerFactory::Stop() {
     impl_->stopped = true;
   }
   impl_->signal->Stop();
-  if (impl_->collector != 0) impl_->options.metrics->RemoveCollector(std::exchange(impl_->collector, 0));
+  if (impl_->collector != 0)
+    impl_->options.metrics->RemoveCollector(std::exchange(impl_->collector, 0));
   impl_->resync.Join();
   for (const auto& informer : impl_->All()) informer->Stop();
 }

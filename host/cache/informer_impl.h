@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// InformerImpl: reflector, store and stream of one informer. Private to host/cache; the contract is in informer.h.
+// InformerImpl: reflector, store and stream of one informer. Private to host/cache; the contract is
+// in informer.h.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -42,13 +43,18 @@ class InformerImpl : public Informer, private ReflectorSink {
   const InformerKey& key() const override { return key_; }
   wire::ObjectPtr Get(std::string_view key) const override { return store_.Get(key); }
   std::vector<wire::ObjectPtr> List(std::string_view ns) const override { return store_.List(ns); }
-  std::vector<wire::ObjectPtr> ByIndex(int index, std::string_view value) const override { return store_.ByIndex(index, value); }
+  std::vector<wire::ObjectPtr> ByIndex(int index, std::string_view value) const override {
+    return store_.ByIndex(index, value);
+  }
   size_t Size() const override { return store_.Size(); }
   uint64_t ResourceVersion() const override { return reflector_.resource_version(); }
   bool HasSynced() const override { return synced_.load(std::memory_order_acquire); }
   int AddIndex(const IndexSpec& spec) override { return store_.AddIndex(spec); }
-  std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name, const SubscribeOptions& options) override;
-  Status Widen(const wire::Mask& mask, client::Cancellation* cancel) override { return reflector_.Widen(mask, cancel); }
+  std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name,
+                                          const SubscribeOptions& options) override;
+  Status Widen(const wire::Mask& mask, client::Cancellation* cancel) override {
+    return reflector_.Widen(mask, cancel);
+  }
   wire::Mask mask() const override { return reflector_.mask(); }
 
   void Start() { reflector_.Start(); }
@@ -63,7 +69,9 @@ class InformerImpl : public Informer, private ReflectorSink {
   void Replace(std::vector<wire::ObjectPtr> items, bool widened) override;
   void Apply(wire::EventType type, wire::ObjectPtr object) override;
   void Exchange(wire::ObjectPtr object) override;
-  wire::ObjectPtr Find(std::string_view ns, std::string_view name) const override { return store_.Get(ns, name); }
+  wire::ObjectPtr Find(std::string_view ns, std::string_view name) const override {
+    return store_.Get(ns, name);
+  }
   std::vector<wire::ObjectPtr> All() const override { return store_.List(""); }
   static Entry EntryFor(Store::Change change, bool initial);
   void Publish(std::vector<Entry> entries);
@@ -74,7 +82,8 @@ class InformerImpl : public Informer, private ReflectorSink {
   const std::shared_ptr<ResyncSignal> resync_signal_;
   Store store_;
   const std::shared_ptr<Stream> stream_;
-  std::mutex publish_mutex_;  // store and stream change together under it; order: publish_mutex_, then the stream's
+  std::mutex publish_mutex_;  // store and stream change together under it; order: publish_mutex_,
+                              // then the stream's
   std::atomic<bool> synced_{false};
   Reflector reflector_;  // last: its thread uses everything above
 };

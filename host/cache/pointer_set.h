@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// PointerSet: a compact set of object pointers, 8 to 16 bytes an entry: what an index keeps per value. Small sets are a plain
-// list; larger ones an open addressing table, so that taking one of 30 000 pods out of a namespace costs the same.
+// PointerSet: a compact set of object pointers, 8 to 16 bytes an entry: what an index keeps per
+// value. Small sets are a plain list; larger ones an open addressing table, so that taking one of
+// 30 000 pods out of a namespace costs the same.
 #pragma once
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace kcm::host::cache {

@@ -23,15 +23,18 @@ constexpr double kMinTimeoutSeconds = 300;
 
 bool IsExpiredError(const Error& e) { return e.code == Code::kExpired; }
 bool IsTooLarge(const Error& e) {
-  return e.cause == "ResourceVersionTooLarge" || e.message.find("Too large resource version") != std::string::npos;
+  return e.cause == "ResourceVersionTooLarge" ||
+         e.message.find("Too large resource version") != std::string::npos;
 }
 bool CallsForPatience(const Error& e) {
-  return e.code == Code::kTooManyRequests || (e.code == Code::kTransport && e.cause == client::kCauseRefused);
+  return e.code == Code::kTooManyRequests ||
+         (e.code == Code::kTransport && e.cause == client::kCauseRefused);
 }
 // The stream broke off: as good as its end (5.3).
 bool IsCut(const Error& e) {
   return e.code == Code::kTimeout ||
-         (e.code == Code::kTransport && (e.cause == client::kCauseEof || e.cause == client::kCauseReset));
+         (e.code == Code::kTransport &&
+          (e.cause == client::kCauseEof || e.cause == client::kCauseReset));
 }
 
 uint64_t ParseVersion(std::string_view text) {
@@ -41,7 +44,8 @@ uint64_t ParseVersion(std::string_view text) {
 }
 
 std::string KindFor(const InformerKey& key) {
-  return key.metadata_only ? "PartialObjectMetadata" : std::string(client::KindOfResource(key.gvr.resource));
+  return key.metadata_only ? "PartialObjectMetadata"
+                           : std::string(client::KindOfResource(key.gvr.resource));
 }
 
 }  // namespace
@@ -49,8 +53,10 @@ std::string KindFor(const InformerKey& key) {
 Reflector::Reflector(ReflectorOptions options, ReflectorSink* sink, wire::Mask mask)
     : options_(std::move(options)),
       sink_(sink),
-      expected_kind_(client::MessageOfResource(options_.key.gvr).empty() && !options_.key.metadata_only ? ""
-                                                                                                       : KindFor(options_.key)),
+      expected_kind_(client::MessageOfResource(options_.key.gvr).empty() &&
+                             !options_.key.metadata_only
+                         ? ""
+                         : KindFor(options_.key)),
       back_off_(options_.random),
       watch_list_(options_.watch_list),
       mask_(std::move(mask)) {}
@@ -63,13 +69,8 @@ void Reflector::Start() {
     if (started_ || stop_) return;
     started_ = true;
   }
-  // Work from this moment on, not only from when the kernel runs the thread.
-  auto token = std::make_shared<clock::BusyToken>(*options_.clock);
-  thread_.Start("r:" + options_.key.gvr.resource, kReflectorStack, [this, token] {
-    const clock::BusyScope busy(*options_.clock);
-    token->Reset();
-    Run();
-  });
+  thread_.StartBusy(*options_.clock, "r:" + options_.key.gvr.resource, kReflectorStack,
+                    [this] { Run(); });
 }
 
 void Reflector::Stop() {
@@ -119,12 +120,23 @@ void Reflector::Run() {
   State state = First();
   while (state != State::kStopped && !stopped()) {
     switch (state) {
-      case State::kWatchList: state = WatchList(); break;
-      case State::kList: state = List(); break;
-      case State::kWatch: state = Watch(); break;
-      case State::kPauseThenList: state = Pause() ? First() : State::kStopped; break;
-      case State::kPauseThenWatch: state = Pause() ? State::kWatch : State::kStopped; break;
-      case State::kStopped: break;
+      case State::kWatchList:
+        state = WatchList();
+        break;
+      case State::kList:
+        state = List();
+        break;
+      case State::kWatch:
+        state = Watch();
+        break;
+      case State::kPauseThenList:
+        state = Pause() ? First() : State::kStopped;
+        break;
+      case State::kPauseThenWatch:
+        state = Pause() ? State::kWatch : State::kStopped;
+        break;
+      case State::kStopped:
+        break;
     }
     idle_.reset();
   }
@@ -146,8 +158,10 @@ client::Call Reflector::MakeCall(Verb verb, const wire::Mask* mask) const {
   call.mask = mask->keeps_all() ? nullptr : mask;
   call.interner = options_.interner;
   if (json_) call.accept = "application/json";
-  if (!options_.key.field_selector.empty()) call.query += "&fieldSelector=" + client::EscapeSegment(options_.key.field_selector);
-  if (!options_.key.label_selector.empty()) call.query += "&labelSelector=" + client::EscapeSegment(options_.key.label_selector);
+  if (!options_.key.field_selector.empty())
+    call.query += "&fieldSelector=" + client::EscapeSegment(options_.key.field_selector);
+  if (!options_.key.label_selector.empty())
+    call.query += "&labelSelector=" + client::EscapeSegment(options_.key.label_selector);
   if (!call.query.empty()) call.query.erase(0, 1);
   return call;
 }
@@ -159,14 +173,18 @@ std::string Reflector::RelistVersion() const {
   return last_rv_.empty() ? "0" : last_rv_;
 }
 
-Result<std::string> Reflector::ListPages(const wire::Mask& mask, const std::string& rv, client::Cancellation* cancel,
-                                         const wire::ItemSink& sink, bool* paginated) const {
+Result<std::string> Reflector::ListPages(const wire::Mask& mask, const std::string& rv,
+                                         client::Cancellation* cancel, const wire::ItemSink& sink,
+                                         bool* paginated) const {
   client::Call call = MakeCall(Verb::kList, &mask);
   call.cancel = cancel;
   const std::string selectors = call.query.empty() ? "" : "&" + call.query;
   const bool limited = rv.empty() || rv == "0" || *paginated;
   const std::string version = rv.empty() ? "" : "&resourceVersion=" + rv;
-  call.query = (limited ? "limit=" + std::to_string(kPageSize) + version : version.empty() ? "" : version.substr(1)) + selectors;
+  call.query = (limited           ? "limit=" + std::to_string(kPageSize) + version
+                : version.empty() ? ""
+                                  : version.substr(1)) +
+               selectors;
   std::string list_version;
   for (int page = 0; page < kMaxPages; ++page) {
     const Result<client::ListResult> answer = options_.client->List(call, sink);
@@ -174,25 +192,30 @@ Result<std::string> Reflector::ListPages(const wire::Mask& mask, const std::stri
     if (page == 0) list_version = answer->resource_version;
     if (answer->continue_token.empty()) return list_version;
     if (rv == "0") *paginated = true;
-    call.query = "limit=" + std::to_string(kPageSize) + "&continue=" + client::EscapeSegment(answer->continue_token) + selectors;
+    call.query = "limit=" + std::to_string(kPageSize) +
+                 "&continue=" + client::EscapeSegment(answer->continue_token) + selectors;
   }
   return MakeError(Code::kInternal, "list does not end");
 }
 
-// While listing again most objects are unchanged: the copy in the store serves, so that a relist needs little memory.
+// While listing again most objects are unchanged: the copy in the store serves, so that a relist
+// needs little memory.
 wire::ObjectPtr Reflector::Reuse(wire::ObjectPtr item) const {
   wire::ObjectPtr known = sink_->Find(item->Namespace(), item->Name());
-  const bool same = known && !item->ResourceVersionText().empty() && known->ResourceVersionText() == item->ResourceVersionText() &&
+  const bool same = known && !item->ResourceVersionText().empty() &&
+                    known->ResourceVersionText() == item->ResourceVersionText() &&
                     known->Uid() == item->Uid();
   return same ? known : item;
 }
 
-// A kind that is cached whole becomes a PUT body: nothing of a newer server may be lost (spec/wire.md).
+// A kind that is cached whole becomes a PUT body: nothing of a newer server may be lost
+// (spec/wire.md).
 bool Reflector::LosesFields(const wire::ObjectPtr& object) {
   if (json_ || object->whole() || !active_mask_.keeps_all()) return false;
   json_ = true;
-  options_.log.Info(0, "The server sends fields that this host does not know, reading this resource as JSON",
-                    {{"resource", options_.key.gvr.resource}});
+  options_.log.Info(
+      0, "The server sends fields that this host does not know, reading this resource as JSON",
+      {{"resource", options_.key.gvr.resource}});
   return true;
 }
 
@@ -203,7 +226,8 @@ void Reflector::SetVersion(std::string_view rv) {
     last_rv_ = std::string(rv);
   }
   const uint64_t number = ParseVersion(rv);
-  if (number > version_.load(std::memory_order_relaxed)) version_.store(number, std::memory_order_release);
+  if (number > version_.load(std::memory_order_relaxed))
+    version_.store(number, std::memory_order_release);
 }
 
 void Reflector::Listed(std::vector<wire::ObjectPtr> items, const std::string& rv) {
@@ -240,7 +264,8 @@ Reflector::State Reflector::List() {
     call.cancel = operation.get();
     if (!rv.empty()) call.query += (call.query.empty() ? "" : "&") + ("resourceVersion=" + rv);
     const Result<client::ListResult> whole = options_.client->List(call, sink);
-    listed = whole.ok() ? Result<std::string>(whole->resource_version) : Result<std::string>(whole.error());
+    listed = whole.ok() ? Result<std::string>(whole->resource_version)
+                        : Result<std::string>(whole.error());
   }
   if (operation->cancelled()) return AfterCancel();
   if (!listed.ok()) {
@@ -249,7 +274,8 @@ Reflector::State Reflector::List() {
       expired_ = true;
       return State::kList;
     }
-    options_.log.Error(listed.error().message, "Failed to list", {{"resource", options_.key.gvr.resource}});
+    options_.log.Error(listed.error().message, "Failed to list",
+                       {{"resource", options_.key.gvr.resource}});
     return State::kPauseThenList;
   }
   if (loses) return State::kList;
@@ -263,14 +289,15 @@ Reflector::State Reflector::WatchList() {
   if (rv != "0" && !rv.empty()) query += "&resourceVersion=" + rv;
   collected_.clear();
   list_warning_ = options_.clock->After(kBookmarkWarning, [this] {
-    options_.log.Warning("Still waiting for the end of the initial events", {{"resource", options_.key.gvr.resource}});
+    options_.log.Warning("Still waiting for the end of the initial events",
+                         {{"resource", options_.key.gvr.resource}});
   });
   StreamEnd end = RunStream(query, true);
   options_.clock->Cancel(list_warning_);
   std::vector<wire::ObjectPtr>().swap(collected_);
   if (end.restart_as_json) return First();
   if (end.listed) return AfterWatch(end);
-  const std::optional<Error> error = end.error_event ? end.error_event
+  const std::optional<Error> error = end.error_event   ? end.error_event
                                      : end.status.ok() ? std::nullopt
                                                        : std::optional<Error>(end.status.error());
   if (error && error->code == Code::kCancelled) return AfterCancel();
@@ -281,7 +308,8 @@ Reflector::State Reflector::WatchList() {
   }
   if (!error && end.lasted >= kVeryShort) return State::kWatchList;
   options_.log.Info(2, "The watch-list request ended, falling back to LIST",
-                    {{"resource", options_.key.gvr.resource}, {"err", error ? error->message : "stream ended early"}});
+                    {{"resource", options_.key.gvr.resource},
+                     {"err", error ? error->message : "stream ended early"}});
   return State::kList;
 }
 
@@ -315,7 +343,8 @@ Reflector::State Reflector::AfterWatch(const StreamEnd& end) {
     }
   }
   if (end.events == 0 && end.lasted < kVeryShort) {
-    options_.log.Info(2, "Very short watch: the server ended it at once", {{"resource", options_.key.gvr.resource}});
+    options_.log.Info(2, "Very short watch: the server ended it at once",
+                      {{"resource", options_.key.gvr.resource}});
     return State::kPauseThenList;
   }
   return State::kWatch;
@@ -325,8 +354,10 @@ Reflector::StreamEnd Reflector::RunStream(const std::string& query, bool initial
   const std::shared_ptr<client::Cancellation> operation = NewOperation();
   client::Call call = MakeCall(Verb::kWatch, &active_mask_);
   // Random, or all informers would watch anew in lock step (T32).
-  const auto timeout = std::chrono::seconds(static_cast<int64_t>(kMinTimeoutSeconds * (1 + options_.random())));
-  call.query = "allowWatchBookmarks=true&" + query + "&timeoutSeconds=" + std::to_string(timeout.count()) +
+  const auto timeout =
+      std::chrono::seconds(static_cast<int64_t>(kMinTimeoutSeconds * (1 + options_.random())));
+  call.query = "allowWatchBookmarks=true&" + query +
+               "&timeoutSeconds=" + std::to_string(timeout.count()) +
                (call.query.empty() ? "" : "&" + call.query);
   call.timeout = timeout;
   call.rate_limited = false;
@@ -351,7 +382,8 @@ Reflector::StreamEnd Reflector::RunStream(const std::string& query, bool initial
 
 bool Reflector::IsExpected(const wire::WatchEvent& event) const {
   const std::string& kind = event.object_type.kind;
-  const bool fits = expected_kind_.empty() ? kind != "Table" && kind != "Status" : kind.empty() || kind == expected_kind_;
+  const bool fits = expected_kind_.empty() ? kind != "Table" && kind != "Status"
+                                           : kind.empty() || kind == expected_kind_;
   if (!fits || event.type == wire::EventType::kOther || !event.object) {
     options_.log.Error("unexpected object in a watch", "Skipping a watch event",
                        {{"resource", options_.key.gvr.resource}, {"kind", kind}});
@@ -362,15 +394,18 @@ bool Reflector::IsExpected(const wire::WatchEvent& event) const {
 
 bool Reflector::OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end) {
   if (event.type == wire::EventType::kError) {
-    end->error_event = event.object ? client::ErrorOfStatus(event.object->Node(), 0)
-                                    : MakeError(Code::kInternal, "the server sent an empty ERROR event");
+    end->error_event = event.object
+                           ? client::ErrorOfStatus(event.object->Node(), 0)
+                           : MakeError(Code::kInternal, "the server sent an empty ERROR event");
     return false;
   }
   if (!IsExpected(event)) return true;
   ++end->events;
   if (event.type == wire::EventType::kBookmark) {
-    const bool complete =
-        initial && event.object->Node().Path("metadata.annotations").Get("k8s.io/initial-events-end").String() == "true";
+    const bool complete = initial && event.object->Node()
+                                             .Path("metadata.annotations")
+                                             .Get("k8s.io/initial-events-end")
+                                             .String() == "true";
     const std::string rv(event.object->ResourceVersionText());
     if (complete) {
       Listed(std::exchange(collected_, {}), rv);

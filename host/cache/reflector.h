@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reflector: keeps a sink equal to a resource on the server: list (or watch-list), then watch, by the rules of spec/host.md 5.2
-// and 5.3. Knows nothing of stores and handlers.
+// Reflector: keeps a sink equal to a resource on the server: list (or watch-list), then watch, by
+// the rules of spec/host.md 5.2 and 5.3. Knows nothing of stores and handlers.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -21,7 +21,8 @@ namespace kcm::host::cache {
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
-  // The whole content. `widened`: objects of an unchanged version only hold more fields and are no change to anybody.
+  // The whole content. `widened`: objects of an unchanged version only hold more fields and are no
+  // change to anybody.
   virtual void Replace(std::vector<wire::ObjectPtr> items, bool widened) = 0;
   virtual void Apply(wire::EventType type, wire::ObjectPtr object) = 0;
   // Exchanges an object for the same version with more fields.
@@ -70,7 +71,7 @@ class Reflector {
   struct StreamEnd {
     Status status = Ok();
     bool opened = false;
-    bool listed = false;      // watch-list: the initial state is complete
+    bool listed = false;  // watch-list: the initial state is complete
     int events = 0;
     clock::Duration lasted{0};
     std::optional<Error> error_event;
@@ -92,8 +93,9 @@ class Reflector {
   bool Pause();  // false: stopped
 
   // One LIST with all its pages into `sink`.
-  Result<std::string> ListPages(const wire::Mask& mask, const std::string& rv, client::Cancellation* cancel,
-                                const wire::ItemSink& sink, bool* paginated) const;
+  Result<std::string> ListPages(const wire::Mask& mask, const std::string& rv,
+                                client::Cancellation* cancel, const wire::ItemSink& sink,
+                                bool* paginated) const;
   StreamEnd RunStream(const std::string& query, bool initial);
   bool OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end);
   void OnChange(wire::WatchEvent&& event);
@@ -121,14 +123,14 @@ class Reflector {
   BackOff back_off_;
   clock::TimerId list_warning_ = 0;  // pending while the initial events are awaited
   bool watch_list_;
-  bool expired_ = false;    // last_rv_ can not be listed any more: next with "" (5.3)
-  bool paginated_ = false;  // the list at version 0 came in pages (5.2)
+  bool expired_ = false;           // last_rv_ can not be listed any more: next with "" (5.3)
+  bool paginated_ = false;         // the list at version 0 came in pages (5.2)
   std::atomic<bool> json_{false};  // protobuf would lose fields of a newer server
-  wire::Mask active_mask_;  // of the operation that runs
+  wire::Mask active_mask_;         // of the operation that runs
   std::vector<wire::ObjectPtr> collected_;  // of a watch-list before its bookmark
   std::optional<clock::BusyPause> idle_;    // an open watch does not count as work
-  uint64_t replay_until_ = 0;               // after widening: versions up to this one are known already
-  std::set<std::string> narrow_;            // keys that wait for their wider object
+  uint64_t replay_until_ = 0;     // after widening: versions up to this one are known already
+  std::set<std::string> narrow_;  // keys that wait for their wider object
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widening a reflector's mask while it works (design 5): the caller's thread lists with the wider mask, the reflector's thread
-// takes the result over between two watches, and readers see the old store until then.
+// Widening a reflector's mask while it works (design 5): the caller's thread lists with the wider
+// mask, the reflector's thread takes the result over between two watches, and readers see the old
+// store until then.
 //
-// The list may be older than the store (events went on arriving): then the watch starts again from the list's version, and
-// events up to the store's version only exchange narrow objects for wide ones of the same version. Nothing goes back in time
-// and no handler hears of a version twice.
+// The list may be older than the store (events went on arriving): then the watch starts again from
+// the list's version, and events up to the store's version only exchange narrow objects for wide
+// ones of the same version. Nothing goes back in time and no handler hears of a version twice.
 #include <charconv>
 #include <utility>
 
@@ -40,10 +41,14 @@ Status Reflector::Widen(const wire::Mask& mask, client::Cancellation* cancel) {
   }
   std::vector<wire::ObjectPtr> items;
   bool paginated = false;
-  Result<std::string> list = ListPages(wide, rv, cancel, [&items](wire::ObjectPtr item) { items.push_back(std::move(item)); }, &paginated);
+  Result<std::string> list = ListPages(
+      wide, rv, cancel, [&items](wire::ObjectPtr item) { items.push_back(std::move(item)); },
+      &paginated);
   if (!list.ok() && list.error().Is(Code::kExpired)) {
     items.clear();
-    list = ListPages(wide, "", cancel, [&items](wire::ObjectPtr item) { items.push_back(std::move(item)); }, &paginated);
+    list = ListPages(
+        wide, "", cancel, [&items](wire::ObjectPtr item) { items.push_back(std::move(item)); },
+        &paginated);
   }
   if (!list.ok()) return list.error();
   {
@@ -68,7 +73,8 @@ Status Reflector::Widen(const wire::Mask& mask, client::Cancellation* cancel) {
     });
     // A widening that was taken over goes on without its caller; one that was not is forgotten.
     if (!widening_done_) {
-      result = stop_ ? MakeError(Code::kStopped, "the informer is stopped") : MakeError(Code::kCancelled, "cancelled");
+      result = stop_ ? MakeError(Code::kStopped, "the informer is stopped")
+                     : MakeError(Code::kCancelled, "cancelled");
       widening_.reset();
     }
   }
@@ -129,7 +135,8 @@ bool Reflector::Replay(const wire::WatchEvent& event) {
 }
 
 void Reflector::EndReplay() {
-  // Events between here and replay_until_ are still known already, so replay_until_ stays until it is passed.
+  // Events between here and replay_until_ are still known already, so replay_until_ stays until it
+  // is passed.
   narrow_.clear();
   std::lock_guard<std::mutex> lock(mutex_);
   if (ParseVersion(last_rv_) >= replay_until_) replay_until_ = 0;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace kcm::host::cache {
@@ -22,11 +23,23 @@ void SmallThread::Start(const std::string& name, size_t stack_bytes, std::functi
   const int error = pthread_create(&thread_, &attributes, Main, this);
   pthread_attr_destroy(&attributes);
   if (error != 0) {
-    std::fprintf(stderr, "thread %s: %s: raise the limit of threads for this process\n", name.c_str(), std::strerror(error));
+    std::fprintf(stderr, "thread %s: %s: raise the limit of threads for this process\n",
+                 name.c_str(), std::strerror(error));
     std::abort();
   }
   started_ = true;
   pthread_setname_np(thread_, name.substr(0, 15).c_str());
+}
+
+void SmallThread::StartBusy(clock::Clock& clock, const std::string& name, size_t stack_bytes,
+                            std::function<void()> body) {
+  // std::function wants copies; there is one token, handed over to the thread's own scope.
+  auto token = std::make_shared<clock::BusyToken>(clock);
+  Start(name, stack_bytes, [&clock, token, run = std::move(body)] {
+    const clock::BusyScope busy(clock);
+    token->Reset();
+    run();
+  });
 }
 
 void SmallThread::Join() {

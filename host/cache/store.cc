@@ -10,16 +10,19 @@
 
 namespace kcm::host::cache {
 
-void ForEachIndexValue(const IndexSpec& spec, const wire::Object& object, const std::function<void(std::string_view)>& value) {
+void ForEachIndexValue(const IndexSpec& spec, const wire::Object& object,
+                       const std::function<void(std::string_view)>& value) {
   switch (spec.by) {
-    case IndexSpec::By::kNamespace: return value(object.Namespace());
+    case IndexSpec::By::kNamespace:
+      return value(object.Namespace());
     case IndexSpec::By::kControllerUid: {
       const rules::Node controller = rules::ControllerOf(object.Node());
       if (controller.Has()) return value(controller.Get("uid").String());
       return value("orphan:" + std::string(object.Namespace()));
     }
     case IndexSpec::By::kOwnerUid:
-      for (const rules::Node owner : object.Node().Path("metadata.ownerReferences").Items()) value(owner.Get("uid").String());
+      for (const rules::Node owner : object.Node().Path("metadata.ownerReferences").Items())
+        value(owner.Get("uid").String());
       return;
     case IndexSpec::By::kField: {
       const rules::Node field = object.Node().Path(spec.path);
@@ -59,9 +62,7 @@ void Store::Index::Remove(const wire::Object& object) {
   });
 }
 
-Store::Store() {
-  indexes_.push_back(std::make_unique<Index>());
-}
+Store::Store() { indexes_.push_back(std::make_unique<Index>()); }
 
 wire::ObjectPtr Store::Get(std::string_view key) const {
   const size_t slash = key.find('/');
@@ -76,10 +77,11 @@ wire::ObjectPtr Store::Get(std::string_view ns, std::string_view name) const {
 }
 
 void Store::SortByKey(std::vector<wire::ObjectPtr>* objects) const {
-  std::sort(objects->begin(), objects->end(), [](const wire::ObjectPtr& x, const wire::ObjectPtr& y) {
-    if (const int c = x->Namespace().compare(y->Namespace()); c != 0) return c < 0;
-    return x->Name() < y->Name();
-  });
+  std::sort(objects->begin(), objects->end(),
+            [](const wire::ObjectPtr& x, const wire::ObjectPtr& y) {
+              if (const int c = x->Namespace().compare(y->Namespace()); c != 0) return c < 0;
+              return x->Name() < y->Name();
+            });
 }
 
 std::vector<wire::ObjectPtr> Store::List(std::string_view ns) const {
@@ -190,7 +192,8 @@ std::vector<Store::Change> Store::Replace(const std::vector<wire::ObjectPtr>& it
   changes.reserve(gone.size() + items.size());
   for (wire::ObjectPtr& object : gone) changes.push_back({std::move(object), {}});
   for (const wire::ObjectPtr& item : items) {
-    if (!(*table_.find(item) == item)) continue;  // a later item has the same key. Only this thread writes table_
+    if (!(*table_.find(item) == item))
+      continue;  // a later item has the same key. Only this thread writes table_
     const auto it = old.find(item);
     changes.push_back({it == old.end() ? wire::ObjectPtr() : *it, item});
   }

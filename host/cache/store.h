@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: the objects of one informer by key, with its indexes (spec/host.md 5.8). Reads see one snapshot each.
+// Store: the objects of one informer by key, with its indexes (spec/host.md 5.8). Reads see one
+// snapshot each.
 //
-// Keys are the objects' own namespace and name: nothing is copied per object but one pointer per index value.
+// Keys are the objects' own namespace and name: nothing is copied per object but one pointer per
+// index value.
 #pragma once
 #include <functional>
 #include <memory>
@@ -18,9 +20,11 @@
 namespace kcm::host::cache {
 
 // Calls `value` for each value that `spec` gives an object.
-void ForEachIndexValue(const IndexSpec& spec, const wire::Object& object, const std::function<void(std::string_view)>& value);
+void ForEachIndexValue(const IndexSpec& spec, const wire::Object& object,
+                       const std::function<void(std::string_view)>& value);
 
-// Thread-safe. Writers are serialised by the caller's order of calls, readers run beside each other.
+// Thread-safe. Writers are serialised by the caller's order of calls, readers run beside each
+// other.
 class Store {
  public:
   Store();
@@ -40,8 +44,8 @@ class Store {
   struct Change {
     wire::ObjectPtr old_object, object;
   };
-  // Exchanges the whole content at once. Changes: the gone ones first (by key), then the others in the order of `items`. A key
-  // twice in `items`: the last wins.
+  // Exchanges the whole content at once. Changes: the gone ones first (by key), then the others in
+  // the order of `items`. A key twice in `items`: the last wins.
   std::vector<Change> Replace(const std::vector<wire::ObjectPtr>& items);
 
  private:
@@ -51,7 +55,9 @@ class Store {
   struct KeyHash {
     using is_transparent = void;
     size_t operator()(const Key& k) const;
-    size_t operator()(const wire::ObjectPtr& o) const { return (*this)(Key{o->Namespace(), o->Name()}); }
+    size_t operator()(const wire::ObjectPtr& o) const {
+      return (*this)(Key{o->Namespace(), o->Name()});
+    }
   };
   struct KeyEqual {
     using is_transparent = void;
@@ -78,8 +84,8 @@ class Store {
   void SortByKey(std::vector<wire::ObjectPtr>* objects) const;
 
   mutable std::shared_mutex mutex_;
-  Table table_;                                   // guarded by mutex_
-  std::vector<std::unique_ptr<Index>> indexes_;   // guarded by mutex_; [0] is by namespace
+  Table table_;                                  // guarded by mutex_
+  std::vector<std::unique_ptr<Index>> indexes_;  // guarded by mutex_; [0] is by namespace
 };
 
 }  // namespace kcm::host::cache

@@ -38,8 +38,10 @@ void Stream::Publish(std::vector<Entry> entries) {
 }
 
 std::shared_ptr<Subscription> Stream::Subscribe(Handler* handler, const std::string& name,
-                                                std::vector<wire::ObjectPtr> snapshot, clock::Duration resync) {
-  auto subscriber = std::make_shared<Subscriber>(shared_from_this(), handler, std::move(snapshot), resync);
+                                                std::vector<wire::ObjectPtr> snapshot,
+                                                clock::Duration resync) {
+  auto subscriber =
+      std::make_shared<Subscriber>(shared_from_this(), handler, std::move(snapshot), resync);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     subscriber->chunk_ = tail_;
@@ -58,7 +60,8 @@ std::shared_ptr<Subscription> Stream::Subscribe(Handler* handler, const std::str
 
 void Stream::Drop(Subscriber* subscriber) {
   std::lock_guard<std::mutex> lock(mutex_);
-  subscribers_.erase(std::remove(subscribers_.begin(), subscribers_.end(), subscriber), subscribers_.end());
+  subscribers_.erase(std::remove(subscribers_.begin(), subscribers_.end(), subscriber),
+                     subscribers_.end());
 }
 
 void Stream::MarkSynced() {
@@ -100,7 +103,8 @@ clock::Duration Stream::SmallestResync() const {
   std::lock_guard<std::mutex> lock(mutex_);
   clock::Duration smallest{0};
   for (const Subscriber* s : subscribers_) {
-    if (s->resync_.count() > 0 && (smallest.count() == 0 || s->resync_ < smallest)) smallest = s->resync_;
+    if (s->resync_.count() > 0 && (smallest.count() == 0 || s->resync_ < smallest))
+      smallest = s->resync_;
   }
   return smallest;
 }

@@ -7,9 +7,12 @@
 
 namespace kcm::host::cache {
 
-Subscriber::Subscriber(std::shared_ptr<Stream> stream, Handler* handler, std::vector<wire::ObjectPtr> snapshot,
-                       clock::Duration resync)
-    : stream_(std::move(stream)), handler_(handler), snapshot_(std::move(snapshot)), resync_(resync) {
+Subscriber::Subscriber(std::shared_ptr<Stream> stream, Handler* handler,
+                       std::vector<wire::ObjectPtr> snapshot, clock::Duration resync)
+    : stream_(std::move(stream)),
+      handler_(handler),
+      snapshot_(std::move(snapshot)),
+      resync_(resync) {
   std::reverse(snapshot_.begin(), snapshot_.end());
 }
 
@@ -33,7 +36,8 @@ bool Subscriber::HasMore() const {
 
 uint64_t Subscriber::NextSequence() const {
   if (!snapshot_.empty()) return snapshot_sequence_;
-  return at_ < chunk_->count ? chunk_->entries[at_].notification.sequence : chunk_->next->entries[0].notification.sequence;
+  return at_ < chunk_->count ? chunk_->entries[at_].notification.sequence
+                             : chunk_->next->entries[0].notification.sequence;
 }
 
 void Subscriber::UpdateBusy() {
@@ -64,7 +68,8 @@ bool Subscriber::Next(Entry* out) {
     }
     *out = chunk_->entries[at_++];
   }
-  if (out->members_only && rounds_.count(out->round) == 0) out->notification.object = wire::ObjectPtr();
+  if (out->members_only && rounds_.count(out->round) == 0)
+    out->notification.object = wire::ObjectPtr();
   rounds_.erase(rounds_.begin(), rounds_.lower_bound(out->round));
   running_ = true;
   return true;
@@ -73,7 +78,9 @@ bool Subscriber::Next(Entry* out) {
 void Subscriber::Done(const Entry& entry) {
   std::lock_guard<std::mutex> lock(stream_->mutex_);
   running_ = running_snapshot_ = false;
-  delivered_.store(std::max(delivered_.load(std::memory_order_relaxed), entry.notification.sequence), std::memory_order_release);
+  delivered_.store(
+      std::max(delivered_.load(std::memory_order_relaxed), entry.notification.sequence),
+      std::memory_order_release);
   UpdateBusy();
   quiet_.notify_all();
 }
@@ -84,7 +91,8 @@ void Subscriber::Run() {
     // An emptied entry is one that this handler does not take part in: it only counts.
     if (entry.notification.object) handler_->OnNotification(entry.notification);
     Done(entry);
-    entry.notification.object = entry.notification.old_object = wire::ObjectPtr();  // not held while waiting
+    entry.notification.object = entry.notification.old_object =
+        wire::ObjectPtr();  // not held while waiting
   }
 }
 
@@ -92,7 +100,8 @@ bool Subscriber::HasSynced() const {
   if (!stream_->synced_.load(std::memory_order_acquire)) return false;
   std::lock_guard<std::mutex> lock(stream_->mutex_);
   const bool in_snapshot = !snapshot_.empty() || running_snapshot_;
-  return !in_snapshot && DeliveredSequence() >= stream_->synced_sequence_.load(std::memory_order_relaxed);
+  return !in_snapshot &&
+         DeliveredSequence() >= stream_->synced_sequence_.load(std::memory_order_relaxed);
 }
 
 uint64_t Subscriber::PauseAt(uint64_t sequence) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscriber: one handler's thread and place in a Stream. Private to host/cache; the contract is Subscription in informer.h.
+// Subscriber: one handler's thread and place in a Stream. Private to host/cache; the contract is
+// Subscription in informer.h.
 #pragma once
 #include "host/cache/stream.h"
 
@@ -7,7 +8,8 @@ namespace kcm::host::cache {
 
 class Subscriber : public Subscription {
  public:
-  Subscriber(std::shared_ptr<Stream> stream, Handler* handler, std::vector<wire::ObjectPtr> snapshot, clock::Duration resync);
+  Subscriber(std::shared_ptr<Stream> stream, Handler* handler,
+             std::vector<wire::ObjectPtr> snapshot, clock::Duration resync);
   ~Subscriber() override;
   void Start(const std::string& name);
 
@@ -23,13 +25,16 @@ class Subscriber : public Subscription {
   static constexpr uint64_t kNever = UINT64_MAX;
 
   void Run();
-  // Blocks for the next entry that may be delivered; false when it is over. Marks the handler as running.
+  // Blocks for the next entry that may be delivered; false when it is over. Marks the handler as
+  // running.
   bool Next(Entry* out);
   void Done(const Entry& entry);
   // The rest: REQUIRES stream_->mutex_ held.
   bool HasMore() const;
   uint64_t NextSequence() const;
-  bool MayDeliver() const { return HasMore() && (pause_at_ == kNever || NextSequence() <= pause_at_); }
+  bool MayDeliver() const {
+    return HasMore() && (pause_at_ == kNever || NextSequence() <= pause_at_);
+  }
   void UpdateBusy();
 
   const std::shared_ptr<Stream> stream_;
@@ -43,7 +48,7 @@ class Subscriber : public Subscription {
   std::shared_ptr<Chunk> chunk_;
   size_t at_ = 0;  // next entry in chunk_
   uint64_t pause_at_ = kNever;
-  bool running_ = false;  // the handler is being called
+  bool running_ = false;           // the handler is being called
   bool running_snapshot_ = false;  // ... with an initial add
   bool stop_ = false;
   clock::BusyToken busy_;  // held while something deliverable waits or the handler runs

@@ -41,19 +41,35 @@ constexpr auto kRows = std::to_array<Row>({
 std::string GenericMessage(int status, std::string_view text, std::string_view what) {
   const std::string tail = what.empty() ? "" : " (" + std::string(what) + ")";
   switch (status) {
-    case 400: return "the server rejected our request for an unknown reason" + tail;
-    case 401: return "the server has asked for the client to provide credentials" + tail;
-    case 403: return text.empty() ? "the server does not allow access to the requested resource" + tail : std::string(text);
-    case 404: return "the server could not find the requested resource" + tail;
-    case 405: return "the server does not allow this method on the requested resource" + tail;
-    case 406: return "the server was unable to respond with a content type that the client supports" + tail;
-    case 409: return "the server reported a conflict" + tail;
-    case 415: return "the body of the request was in an unknown format" + tail;
-    case 422: return "the server rejected our request due to an error in our request" + tail;
-    case 429: return "the server has received too many requests and has asked us to try again later" + tail;
-    case 503: return "the server is currently unable to handle the request" + tail;
-    case 504: return "the server was unable to return a response in the time allotted, but may still be processing the request" + tail;
-    default: break;
+    case 400:
+      return "the server rejected our request for an unknown reason" + tail;
+    case 401:
+      return "the server has asked for the client to provide credentials" + tail;
+    case 403:
+      return text.empty() ? "the server does not allow access to the requested resource" + tail
+                          : std::string(text);
+    case 404:
+      return "the server could not find the requested resource" + tail;
+    case 405:
+      return "the server does not allow this method on the requested resource" + tail;
+    case 406:
+      return "the server was unable to respond with a content type that the client supports" + tail;
+    case 409:
+      return "the server reported a conflict" + tail;
+    case 415:
+      return "the body of the request was in an unknown format" + tail;
+    case 422:
+      return "the server rejected our request due to an error in our request" + tail;
+    case 429:
+      return "the server has received too many requests and has asked us to try again later" + tail;
+    case 503:
+      return "the server is currently unable to handle the request" + tail;
+    case 504:
+      return "the server was unable to return a response in the time allotted, but may still be "
+             "processing the request" +
+             tail;
+    default:
+      break;
   }
   if (status >= 500) {
     return "an error on the server (\"" + (text.empty() ? "unknown" : std::string(text)) +
@@ -65,10 +81,11 @@ std::string GenericMessage(int status, std::string_view text, std::string_view w
 
 wire::ObjectPtr DecodeStatus(const ResponseHead& head, std::string_view body) {
   wire::TypeMeta type;
-  Result<wire::ObjectPtr> object =
-      head.content_type.find("protobuf") != std::string::npos ? wire::DecodeEnvelope(body, {}, &type)
-      : head.content_type.find("json") != std::string::npos   ? wire::DecodeJson(body, {}, &type)
-                                                              : Result<wire::ObjectPtr>(wire::ObjectPtr());
+  Result<wire::ObjectPtr> object = head.content_type.find("protobuf") != std::string::npos
+                                       ? wire::DecodeEnvelope(body, {}, &type)
+                                   : head.content_type.find("json") != std::string::npos
+                                       ? wire::DecodeJson(body, {}, &type)
+                                       : Result<wire::ObjectPtr>(wire::ObjectPtr());
   return object.ok() && type.kind == "Status" ? *object : wire::ObjectPtr();
 }
 
@@ -93,7 +110,8 @@ Error ErrorOfStatus(rules::Node status, int http_status) {
   e.code = CodeOf(e.reason, e.http_status);
   const rules::Node causes = status.Path("details.causes");
   if (!causes.empty()) e.cause = causes.At(0).Get("reason").String();
-  if (const int64_t seconds = status.Path("details.retryAfterSeconds").Int(); seconds > 0 && seconds < 1'000'000) {
+  if (const int64_t seconds = status.Path("details.retryAfterSeconds").Int();
+      seconds > 0 && seconds < 1'000'000) {
     e.retry_after_ns = seconds * 1'000'000'000;
   }
   return e;

@@ -13,10 +13,12 @@ struct ResponseHead;  // http_exchange.h
 // The code of a Status reason; falls back to the HTTP code for unknown or empty reasons.
 Code CodeOf(std::string_view reason, int http_status);
 
-// From a Status object (of an answer or a watch's ERROR event). http_status 0: the object's own code.
+// From a Status object (of an answer or a watch's ERROR event). http_status 0: the object's own
+// code.
 Error ErrorOfStatus(rules::Node status, int http_status);
 
-// `what`: "get pods", for the generic texts. The body may be a Status in either form, text, or anything.
+// `what`: "get pods", for the generic texts. The body may be a Status in either form, text, or
+// anything.
 Error ErrorOfAnswer(const ResponseHead& head, std::string_view body, std::string_view what);
 
 }  // namespace kcm::host::client

@@ -13,7 +13,8 @@ std::string EncodeBase64(std::string_view bytes) {
   if (bytes.size() > kMax / 2) return "";
   std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL writes a NUL
   const int n = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+                                reinterpret_cast<const unsigned char*>(bytes.data()),
+                                static_cast<int>(bytes.size()));
   out.resize(static_cast<size_t>(n));
   return out;
 }
@@ -30,7 +31,8 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
   while (padding < 2 && in[in.size() - 1 - padding] == '=') ++padding;
   std::string out(in.size() / 4 * 3, '\0');
   const int n = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                reinterpret_cast<const unsigned char*>(in.data()), static_cast<int>(in.size()));
+                                reinterpret_cast<const unsigned char*>(in.data()),
+                                static_cast<int>(in.size()));
   if (n < 0) return std::nullopt;
   out.resize(static_cast<size_t>(n) - padding);
   return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard base64 (kubeconfig data, basic authentication, exec cluster info), over OpenSSL's block functions.
+// Standard base64 (kubeconfig data, basic authentication, exec cluster info), over OpenSSL's block
+// functions.
 #pragma once
 #include <optional>
 #include <string>

@@ -15,8 +15,8 @@ struct Cancellation::Impl {
   std::condition_variable done;
   std::map<int, std::function<void()>> aborts;  // guarded by mutex
   int next = 1;                                 // guarded by mutex
-  int running = 0;                              // id of the abort that runs now, 0: none. Guarded by mutex
-  std::thread::id runner;                       // guarded by mutex
+  int running = 0;         // id of the abort that runs now, 0: none. Guarded by mutex
+  std::thread::id runner;  // guarded by mutex
 };
 
 Cancellation::Cancellation() : impl_(std::make_unique<Impl>()) {}

@@ -19,8 +19,12 @@ constexpr size_t kWatchChunk = 8 << 10;
 // A server that does not end a watch at its timeout is left this much later.
 constexpr clock::Duration kWatchSlack = std::chrono::seconds(30);
 
-bool IsProtobuf(const ResponseHead& head) { return head.content_type.find("protobuf") != std::string::npos; }
-bool IsJson(const ResponseHead& head) { return head.content_type.find("json") != std::string::npos; }
+bool IsProtobuf(const ResponseHead& head) {
+  return head.content_type.find("protobuf") != std::string::npos;
+}
+bool IsJson(const ResponseHead& head) {
+  return head.content_type.find("json") != std::string::npos;
+}
 bool Succeeded(const ResponseHead& head) { return head.status >= 200 && head.status < 300; }
 
 std::string What(const Call& call) {
@@ -44,8 +48,11 @@ struct Client::Impl {
   }
 
   Error Cancelled(const Call& call, Error error) const {
-    if (call.cancel != nullptr && call.cancel->cancelled()) return MakeError(Code::kCancelled, "cancelled");
-    return error.code == Code::kTransport || error.code == Code::kTimeout ? sender.Explain(call, std::move(error)) : error;
+    if (call.cancel != nullptr && call.cancel->cancelled())
+      return MakeError(Code::kCancelled, "cancelled");
+    return error.code == Code::kTransport || error.code == Code::kTimeout
+               ? sender.Explain(call, std::move(error))
+               : error;
   }
 
   Result<Answer> DoOnce(const Call& call);
@@ -60,7 +67,8 @@ Client::~Client() = default;
 
 const std::string& Client::user_agent() const { return impl_->options.user_agent; }
 
-Result<Answer> Client::Impl::Decode(const Call& call, const ResponseHead& head, std::string body) const {
+Result<Answer> Client::Impl::Decode(const Call& call, const ResponseHead& head,
+                                    std::string body) const {
   Answer out;
   out.http_status = head.status;
   out.content_type = head.content_type;
@@ -70,10 +78,11 @@ Result<Answer> Client::Impl::Decode(const Call& call, const ResponseHead& head, 
   }
   if (body.empty()) return out;
   const wire::DecodeOptions decode{call.mask, false, true};
-  Result<wire::ObjectPtr> object = IsProtobuf(head) ? wire::DecodeEnvelope(body, decode, &out.type)
-                                   : IsJson(head)   ? wire::DecodeJson(body, decode, &out.type)
-                                                    : MakeError(Code::kUnsupportedMediaType, What(call) + ": answer of type \"" +
-                                                                                                 head.content_type + "\"");
+  Result<wire::ObjectPtr> object =
+      IsProtobuf(head) ? wire::DecodeEnvelope(body, decode, &out.type)
+      : IsJson(head)   ? wire::DecodeJson(body, decode, &out.type)
+                       : MakeError(Code::kUnsupportedMediaType,
+                                   What(call) + ": answer of type \"" + head.content_type + "\"");
   if (!object.ok()) return object.error();
   // A delete may answer with a Status instead of the object.
   if (out.type.kind != "Status") out.object = *std::move(object);
@@ -95,9 +104,10 @@ Result<Answer> Client::Impl::DoOnce(const Call& call) {
 Result<Answer> Client::Do(const Call& call) {
   const clock::BusyScope busy(*impl_->options.clock);
   Result<Answer> answer = impl_->DoOnce(call);
-  // A field that our protobuf table does not know would be lost in a later PUT: read it as JSON (spec/wire.md).
-  if (answer.ok() && call.verb == Verb::kGet && call.mask == nullptr && answer->object && !answer->object->whole() &&
-      answer->content_type.find("protobuf") != std::string::npos) {
+  // A field that our protobuf table does not know would be lost in a later PUT: read it as JSON
+  // (spec/wire.md).
+  if (answer.ok() && call.verb == Verb::kGet && call.mask == nullptr && answer->object &&
+      !answer->object->whole() && answer->content_type.find("protobuf") != std::string::npos) {
     impl_->sender.UseJson(call);
     return impl_->DoOnce(call);
   }
@@ -111,13 +121,14 @@ Result<ListResult> Client::List(const Call& call, const wire::ItemSink& sink) {
   const ResponseHead& head = (*answer)->head();
   if (!Succeeded(head)) return impl_->Failure(call, answer->get());
   if (!IsProtobuf(head) && !IsJson(head)) {
-    return MakeError(Code::kUnsupportedMediaType, What(call) + ": answer of type \"" + head.content_type + "\"");
+    return MakeError(Code::kUnsupportedMediaType,
+                     What(call) + ": answer of type \"" + head.content_type + "\"");
   }
   wire::DecodeOptions decode{call.mask, false, false};
   decode.interner = call.interner;
-  const std::unique_ptr<wire::ListDecoder> decoder = IsProtobuf(head)
-                                                         ? wire::NewProtobufListDecoder(ItemMessageOf(call), decode, sink)
-                                                         : wire::NewJsonListDecoder(decode, sink);
+  const std::unique_ptr<wire::ListDecoder> decoder =
+      IsProtobuf(head) ? wire::NewProtobufListDecoder(ItemMessageOf(call), decode, sink)
+                       : wire::NewJsonListDecoder(decode, sink);
   std::string chunk(kListChunk, '\0');
   uint64_t total = 0;
   for (;;) {
@@ -131,13 +142,16 @@ Result<ListResult> Client::List(const Call& call, const wire::ItemSink& sink) {
   const Status finished = decoder->Finish();
   if (!finished.ok()) return finished.error();
   impl_->sender.metrics().ResponseSize("GET", total);
-  return ListResult{std::move(decoder->resource_version), std::move(decoder->continue_token), std::move(decoder->type)};
+  return ListResult{std::move(decoder->resource_version), std::move(decoder->continue_token),
+                    std::move(decoder->type)};
 }
 
 namespace {
 
-// Feeds a watch's bytes to the decoder until the stream ends, the caller has enough, or something is wrong.
-Status Stream(OpenAnswer* answer, wire::WatchDecoder* decoder, const std::function<bool(wire::WatchEvent&&)>& on_event) {
+// Feeds a watch's bytes to the decoder until the stream ends, the caller has enough, or something
+// is wrong.
+Status Stream(OpenAnswer* answer, wire::WatchDecoder* decoder,
+              const std::function<bool(wire::WatchEvent&&)>& on_event) {
   std::string chunk(kWatchChunk, '\0');
   std::vector<wire::WatchEvent> events;
   for (;;) {
@@ -146,7 +160,9 @@ Status Stream(OpenAnswer* answer, wire::WatchDecoder* decoder, const std::functi
     if (!n.ok() && n.code() == Code::kTimeout) return Ok();
     if (!n.ok()) return n.error();
     if (*n == 0) {
-      return decoder->AtFrameBoundary() ? Ok() : Status(TransportError(kCauseEof, "unexpected EOF inside a watch event"));
+      return decoder->AtFrameBoundary()
+                 ? Ok()
+                 : Status(TransportError(kCauseEof, "unexpected EOF inside a watch event"));
     }
     events.clear();
     const Status fed = decoder->Feed(std::string_view(chunk).substr(0, *n), &events);
@@ -172,16 +188,19 @@ Status Client::Watch(const Call& call, const std::function<void()>& on_open,
   busy.emplace(*impl_->options.clock);
   Result<std::unique_ptr<OpenAnswer>> answer = impl_->sender.Send(call);
   if (!answer.ok()) {
-    // 7.2.3: a watch that could not be opened because the stream ended or timed out counts as opened and closed.
+    // 7.2.3: a watch that could not be opened because the stream ended or timed out counts as
+    // opened and closed.
     const Error& e = answer.error();
-    const bool empty = e.code == Code::kTimeout || (e.code == Code::kTransport && e.cause == kCauseEof);
+    const bool empty =
+        e.code == Code::kTimeout || (e.code == Code::kTransport && e.cause == kCauseEof);
     if (empty && on_open) on_open();
     return empty ? Ok() : Status(e);
   }
   const ResponseHead& head = (*answer)->head();
   if (!Succeeded(head)) return impl_->Failure(call, answer->get());
   if (!IsProtobuf(head) && !IsJson(head)) {
-    return MakeError(Code::kUnsupportedMediaType, What(call) + ": answer of type \"" + head.content_type + "\"");
+    return MakeError(Code::kUnsupportedMediaType,
+                     What(call) + ": answer of type \"" + head.content_type + "\"");
   }
   if (call.timeout.count() > 0) (*answer)->ExtendDeadline(call.timeout + kWatchSlack);
   wire::DecodeOptions decode{call.mask, false, false};

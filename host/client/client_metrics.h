@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rest_client_* metrics (spec/host.md 10.2). Series are looked up once and kept: a request costs no label handling.
+// rest_client_* metrics (spec/host.md 10.2). Series are looked up once and kept: a request costs no
+// label handling.
 #pragma once
 #include <map>
 #include <mutex>

@@ -6,9 +6,9 @@
 #include <Poco/Net/DNS.h>
 #include <Poco/Net/HostEntry.h>
 #include <Poco/Net/NetException.h>
+#include <Poco/Net/SSLException.h>
 #include <Poco/Net/SecureStreamSocket.h>
 #include <Poco/Net/SocketAddress.h>
-#include <Poco/Net/SSLException.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <poll.h>
@@ -33,8 +33,9 @@ constexpr int kKeepAliveInterval = 5;
 constexpr int kKeepAliveProbes = 3;
 constexpr size_t kMaxProxyAnswer = 16 << 10;
 
-// OpenSSL writes with write(2), which raises SIGPIPE when the server is gone. The host has no process-wide signal state, so
-// the signal is blocked in the threads that write: there it is synchronous and stays pending without effect.
+// OpenSSL writes with write(2), which raises SIGPIPE when the server is gone. The host has no
+// process-wide signal state, so the signal is blocked in the threads that write: there it is
+// synchronous and stays pending without effect.
 void BlockSigPipe() {
   static thread_local bool blocked = false;
   if (blocked) return;
@@ -47,25 +48,33 @@ void BlockSigPipe() {
 
 const char* CauseOfErrno(int error) {
   switch (error) {
-    case ECONNREFUSED: return kCauseRefused;
+    case ECONNREFUSED:
+      return kCauseRefused;
     case ECONNRESET:
-    case EPIPE: return kCauseReset;
-    default: return kCauseOther;
+    case EPIPE:
+      return kCauseReset;
+    default:
+      return kCauseOther;
   }
 }
 
 std::string TextOfErrno(int error) {
   switch (error) {
-    case ECONNREFUSED: return "connection refused";
-    case ECONNRESET: return "connection reset by peer";
-    case EPIPE: return "broken pipe";
-    default: return std::strerror(error);
+    case ECONNREFUSED:
+      return "connection refused";
+    case ECONNRESET:
+      return "connection reset by peer";
+    case EPIPE:
+      return "broken pipe";
+    default:
+      return std::strerror(error);
   }
 }
 
 bool WouldBlock(int rc, bool* want_write) {
   *want_write = rc == SecureStreamSocket::ERR_SSL_WANT_WRITE;
-  return rc == SecureStreamSocket::ERR_SSL_WANT_READ || rc == SecureStreamSocket::ERR_SSL_WANT_WRITE;
+  return rc == SecureStreamSocket::ERR_SSL_WANT_READ ||
+         rc == SecureStreamSocket::ERR_SSL_WANT_WRITE;
 }
 
 }  // namespace
@@ -121,13 +130,15 @@ Error Connection::FromException(const std::exception& e) const {
   if (const auto* poco = dynamic_cast<const Poco::Exception*>(&e); poco != nullptr) {
     if (dynamic_cast<const Poco::Net::SSLException*>(&e) != nullptr) {
       const std::string text = poco->displayText();
-      if (text.find("unexpected eof") != std::string::npos) return TransportError(kCauseEof, "unexpected EOF");
+      if (text.find("unexpected eof") != std::string::npos)
+        return TransportError(kCauseEof, "unexpected EOF");
       return TransportError(kCauseTls, "tls: " + text);
     }
     if (dynamic_cast<const Poco::Net::ConnectionResetException*>(&e) != nullptr) {
       return TransportError(kCauseReset, TextOfErrno(ECONNRESET));
     }
-    if (poco->code() != 0) return TransportError(CauseOfErrno(poco->code()), TextOfErrno(poco->code()));
+    if (poco->code() != 0)
+      return TransportError(CauseOfErrno(poco->code()), TextOfErrno(poco->code()));
     return TransportError(kCauseOther, poco->displayText());
   }
   return TransportError(kCauseOther, e.what());
@@ -139,8 +150,10 @@ Status Connection::WaitFor(short events, SocketDeadline deadline, const char* wh
     if (aborted()) return TransportError(kCauseOther, "connection closed by this process");
     const int n = ::poll(&p, 1, deadline.PollMillis());
     if (n > 0) return Ok();
-    if (n < 0 && errno != EINTR) return TransportError(kCauseOther, std::string("poll: ") + std::strerror(errno));
-    if (n == 0 && deadline.Passed()) return MakeError(Code::kTimeout, std::string("timeout while ") + what);
+    if (n < 0 && errno != EINTR)
+      return TransportError(kCauseOther, std::string("poll: ") + std::strerror(errno));
+    if (n == 0 && deadline.Passed())
+      return MakeError(Code::kTimeout, std::string("timeout while ") + what);
   }
 }
 
@@ -157,7 +170,8 @@ Status Connection::TryAddress(const Poco::Net::SocketAddress& address, SocketDea
     const int error = socket.impl()->socketError();
     if (error != 0) {
       Close();
-      return TransportError(CauseOfErrno(error), "dial tcp " + address.toString() + ": connect: " + TextOfErrno(error));
+      return TransportError(CauseOfErrno(error),
+                            "dial tcp " + address.toString() + ": connect: " + TextOfErrno(error));
     }
     socket.setNoDelay(true);
     socket.setKeepAlive(true);
@@ -196,7 +210,8 @@ Status Connection::ConnectTcp(const std::string& host, uint16_t port, SocketDead
 Status Connection::Handshake(const Endpoint& endpoint, SocketDeadline deadline) {
   BlockSigPipe();
   try {
-    // The verified name is part of the context (tls_context.h); this one is what the server is told (SNI).
+    // The verified name is part of the context (tls_context.h); this one is what the server is told
+    // (SNI).
     SecureStreamSocket secure = SecureStreamSocket::attach(socket_, endpoint.sni, endpoint.tls);
     Adopt(secure);
     tls_ = true;
@@ -205,7 +220,8 @@ Status Connection::Handshake(const Endpoint& endpoint, SocketDeadline deadline) 
       const int rc = secure.completeHandshake();
       bool want_write = false;
       if (!WouldBlock(rc, &want_write)) break;
-      const Status ready = WaitFor(want_write ? POLLOUT : POLLIN, deadline, "doing the TLS handshake");
+      const Status ready =
+          WaitFor(want_write ? POLLOUT : POLLIN, deadline, "doing the TLS handshake");
       if (!ready.ok()) return ready;
     }
     return Ok();
@@ -219,7 +235,8 @@ Status Connection::Handshake(const Endpoint& endpoint, SocketDeadline deadline) 
 
 Status Connection::PassProxy(const Endpoint& endpoint, SocketDeadline deadline) {
   const bool v6 = endpoint.host.find(':') != std::string::npos;
-  const std::string host_port = (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + std::to_string(endpoint.port);
+  const std::string host_port =
+      (v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + std::to_string(endpoint.port);
   if (endpoint.proxy.kind == Proxy::Kind::kSocks5) {
     return Socks5Connect(this, endpoint.proxy, endpoint.host, endpoint.port, deadline);
   }
@@ -233,13 +250,15 @@ Status Connection::PassProxy(const Endpoint& endpoint, SocketDeadline deadline) 
     const Result<size_t> n = Read(&c, 1, deadline);
     if (!n.ok()) return n.error();
     if (*n == 0 || answer.size() >= kMaxProxyAnswer) {
-      return TransportError(kCauseOther, "proxy " + endpoint.proxy.host + ": no proper answer to CONNECT");
+      return TransportError(kCauseOther,
+                            "proxy " + endpoint.proxy.host + ": no proper answer to CONNECT");
     }
     answer.push_back(c);
   }
   const std::string line = answer.substr(0, answer.find('\r'));
   if (line.size() < 12 || line.rfind("HTTP/1.", 0) != 0 || line[9] != '2') {
-    return TransportError(kCauseOther, "proxy " + endpoint.proxy.host + " refused CONNECT: " + line);
+    return TransportError(kCauseOther,
+                          "proxy " + endpoint.proxy.host + " refused CONNECT: " + line);
   }
   return Ok();
 }
@@ -292,7 +311,8 @@ Result<size_t> Connection::Read(char* to, size_t size, SocketDeadline deadline) 
         return size_t{0};
       }
       const bool want_write = tls_ && rc == SecureStreamSocket::ERR_SSL_WANT_WRITE;
-      const Status ready = WaitFor(want_write ? POLLOUT : POLLIN, deadline, "waiting for the answer");
+      const Status ready =
+          WaitFor(want_write ? POLLOUT : POLLIN, deadline, "waiting for the answer");
       if (!ready.ok()) return ready.error();
     }
   } catch (const Poco::Exception& e) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: one TCP or TLS connection to the API server, on Poco's sockets. Private to host/client (includes Poco).
+// Connection: one TCP or TLS connection to the API server, on Poco's sockets. Private to
+// host/client (includes Poco).
 //
-// Non-blocking inside, blocking with a deadline outside, so that every wait has an exact end and can be aborted from another
-// thread. Poco's exceptions end here. Errors are Code::kTransport or kTimeout; Error::cause tells the kind (kCause...).
+// Non-blocking inside, blocking with a deadline outside, so that every wait has an exact end and
+// can be aborted from another thread. Poco's exceptions end here. Errors are Code::kTransport or
+// kTimeout; Error::cause tells the kind (kCause...).
 #pragma once
 #include <Poco/Net/Context.h>
 #include <Poco/Net/StreamSocket.h>
@@ -43,7 +45,8 @@ class Connection {
   Status Write(std::string_view bytes, SocketDeadline deadline);
   // At least one byte, or 0 at the orderly end of the stream.
   Result<size_t> Read(char* to, size_t size, SocketDeadline deadline);
-  // True when an idle connection can not carry another request (closed by the server, or bytes nobody asked for).
+  // True when an idle connection can not carry another request (closed by the server, or bytes
+  // nobody asked for).
   bool Stale();
   // Ends whatever blocks now and every later use. Thread-safe.
   void Abort();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of Error::cause of transport errors (Code::kTransport): the retry rules of spec/host.md 5.2, 5.3 and 7.2 tell them
-// apart.
+// Values of Error::cause of transport errors (Code::kTransport): the retry rules of
+// spec/host.md 5.2, 5.3 and 7.2 tell them apart.
 #pragma once
 
 namespace kcm::host::client {

@@ -55,13 +55,17 @@ std::string Trim(std::string text) {
 
 Result<std::string> ReadToken(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return MakeError(Code::kUnauthorized, "failed to read token file \"" + path + "\": " + std::strerror(errno));
+  if (!in)
+    return MakeError(Code::kUnauthorized,
+                     "failed to read token file \"" + path + "\": " + std::strerror(errno));
   std::string text(kMaxToken + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > kMaxToken) return MakeError(Code::kUnauthorized, "token file \"" + path + "\" is larger than 1 MiB");
+  if (text.size() > kMaxToken)
+    return MakeError(Code::kUnauthorized, "token file \"" + path + "\" is larger than 1 MiB");
   text = Trim(std::move(text));
-  if (text.empty()) return MakeError(Code::kUnauthorized, "read empty token from file \"" + path + "\"");
+  if (text.empty())
+    return MakeError(Code::kUnauthorized, "read empty token from file \"" + path + "\"");
   if (text.find_first_of("\r\n") != std::string::npos) {
     return MakeError(Code::kUnauthorized, "token file \"" + path + "\" holds more than one line");
   }
@@ -75,8 +79,8 @@ struct TokenFile::Impl {
   clock::Clock* const clock;
   const log::Logger log;
   std::mutex mutex;
-  std::string token;         // guarded by mutex
-  clock::MonoTime read_at;   // guarded by mutex; meaningful when token is not empty
+  std::string token;        // guarded by mutex
+  clock::MonoTime read_at;  // guarded by mutex; meaningful when token is not empty
 };
 
 TokenFile::TokenFile(std::string path, clock::Clock* clock, log::Logger log)
@@ -108,9 +112,11 @@ std::unique_ptr<Credentials> MakeCredentials(const Config& config, CredentialsCo
   if (!config.token_file.empty()) return std::make_unique<FileCredentials>(config, context);
   if (!config.token.empty()) return std::make_unique<StaticCredentials>("Bearer " + config.token);
   if (!config.username.empty() || !config.password.empty()) {
-    return std::make_unique<StaticCredentials>("Basic " + EncodeBase64(config.username + ":" + config.password));
+    return std::make_unique<StaticCredentials>(
+        "Basic " + EncodeBase64(config.username + ":" + config.password));
   }
-  if (config.exec && config.client_cert.empty()) return MakeExecCredentials(config, std::move(context));
+  if (config.exec && config.client_cert.empty())
+    return MakeExecCredentials(config, std::move(context));
   return std::make_unique<StaticCredentials>("");
 }
 

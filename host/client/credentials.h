@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials: the Authorization header of a Config's own identity: token file > token > exec plugin > basic (spec/host.md
-// 2.2, 2.5). Client certificates live in the transport; those of exec plugins are handed to it from here.
+// Credentials: the Authorization header of a Config's own identity: token file > token > exec
+// plugin > basic (spec/host.md 2.2, 2.5). Client certificates live in the transport; those of exec
+// plugins are handed to it from here.
 #pragma once
 #include <functional>
 #include <memory>
@@ -31,13 +32,15 @@ struct CredentialsContext {
   clock::Clock* clock = nullptr;
   log::Logger log;
   metric::Registry* metrics = nullptr;
-  // The exec plugin's pair appeared or changed: the transport makes new TLS contexts and closes connections.
+  // The exec plugin's pair appeared or changed: the transport makes new TLS contexts and closes
+  // connections.
   std::function<Status(const ExecPair&)> use_pair;
 };
 
 std::unique_ptr<Credentials> MakeCredentials(const Config& config, CredentialsContext context);
 
-// A token in a file (2.2): read again when older than 50 s at the time of a request; a read error keeps the last good one.
+// A token in a file (2.2): read again when older than 50 s at the time of a request; a read error
+// keeps the last good one.
 class TokenFile {
  public:
   TokenFile(std::string path, clock::Clock* clock, log::Logger log);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discovery: aggregated where the server has it, else group by group; partial failure; preferred versions; REST mapping.
+// Discovery: aggregated where the server has it, else group by group; partial failure; preferred
+// versions; REST mapping.
 #include "host/client/discovery.h"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ bool ApiResource::Supports(std::string_view verb) const {
 }
 
 struct Discovery::Impl {
-  Impl(std::shared_ptr<Client> c, clock::Clock* k, log::Logger l) : client(std::move(c)), clock(k), log(std::move(l)) {}
+  Impl(std::shared_ptr<Client> c, clock::Clock* k, log::Logger l)
+      : client(std::move(c)), clock(k), log(std::move(l)) {}
 
   Result<Answer> Fetch(const std::string& path, const char* accept) const {
     Call call{.verb = Verb::kGet, .raw_path = path};
@@ -61,8 +63,8 @@ struct Discovery::Impl {
   std::mutex mutex;
   std::shared_ptr<const DiscoveryDocument> document;  // guarded by mutex
   uint64_t resets = 0;                                // guarded by mutex
-  uint64_t document_resets = 0;                       // `resets` when document was asked for. Guarded by mutex
-  int minor = -1;                                     // guarded by mutex
+  uint64_t document_resets = 0;  // `resets` when document was asked for. Guarded by mutex
+  int minor = -1;                // guarded by mutex
 };
 
 Discovery::Discovery(std::shared_ptr<Client> client, clock::Clock* clock, log::Logger log)
@@ -71,8 +73,10 @@ Discovery::~Discovery() = default;
 
 void Discovery::Impl::FetchVersion(const std::string& group_version, DiscoveryDocument* out) const {
   const bool core = group_version.find('/') == std::string::npos;
-  const Result<Answer> answer = Fetch((core ? "/api/" : "/apis/") + group_version, "application/json");
-  std::string error = answer.ok() ? ParseResourceList(answer->raw, group_version, out) : answer.error().message;
+  const Result<Answer> answer =
+      Fetch((core ? "/api/" : "/apis/") + group_version, "application/json");
+  std::string error =
+      answer.ok() ? ParseResourceList(answer->raw, group_version, out) : answer.error().message;
   if (!error.empty()) out->result.failed.emplace_back(group_version, std::move(error));
 }
 
@@ -117,7 +121,9 @@ Result<std::shared_ptr<const DiscoveryDocument>> Discovery::Impl::Document() {
   Result<DiscoveryDocument> fetched = FetchAll();
   if (!fetched.ok()) return fetched.error();
   if (!fetched->result.failed.empty()) {
-    log.Info(2, "Discovery is incomplete", {{"groupVersion", fetched->result.failed[0].first}, {"err", fetched->result.failed[0].second}});
+    log.Info(2, "Discovery is incomplete",
+             {{"groupVersion", fetched->result.failed[0].first},
+              {"err", fetched->result.failed[0].second}});
   }
   auto made = std::make_shared<const DiscoveryDocument>(*std::move(fetched));
   std::lock_guard<std::mutex> lock(mutex);
@@ -172,7 +178,8 @@ const ApiResource* Discovery::Impl::Best(const DiscoveryDocument& document, Matc
   auto rank = [&document](const ApiResource& r) {
     if (r.gvr.group.empty()) return size_t{0};
     const auto& order = document.result.group_order;
-    const size_t group = static_cast<size_t>(std::find(order.begin(), order.end(), r.gvr.group) - order.begin());
+    const size_t group =
+        static_cast<size_t>(std::find(order.begin(), order.end(), r.gvr.group) - order.begin());
     return 1 + group * 2 + (document.IsPreferred(r.gvr) ? 0 : 1);
   };
   for (const ApiResource& r : document.result.resources) {
@@ -187,8 +194,9 @@ Result<ApiResource> Discovery::Impl::Map(Matches matches, const std::string& wha
     Result<std::shared_ptr<const DiscoveryDocument>> found = Document();
     if (!found.ok()) return found.error();
     if (const ApiResource* best = Best(**found, matches)) return *best;
-    // A miss may be due to age: the first document is fetched anew once. One that was fetched after a reset is believed until
-    // the next (13.4), or every look-up of a kind that is gone would cost a discovery.
+    // A miss may be due to age: the first document is fetched anew once. One that was fetched after
+    // a reset is believed until the next (13.4), or every look-up of a kind that is gone would cost
+    // a discovery.
     std::lock_guard<std::mutex> lock(mutex);
     if (document != *found) continue;
     if (document_resets > 0) break;
@@ -198,14 +206,16 @@ Result<ApiResource> Discovery::Impl::Map(Matches matches, const std::string& wha
   return MakeError(Code::kNotFound, "no matches for " + what);
 }
 
-Result<ApiResource> Discovery::ForKind(std::string_view group, std::string_view version, std::string_view kind) {
+Result<ApiResource> Discovery::ForKind(std::string_view group, std::string_view version,
+                                       std::string_view kind) {
   const std::string lower = Lower(kind);
   return impl_->Map(
       [&](const ApiResource& r) {
-        return r.gvr.group == group && (version.empty() || r.gvr.version == version) && (r.kind == kind || Lower(r.kind) == lower);
+        return r.gvr.group == group && (version.empty() || r.gvr.version == version) &&
+               (r.kind == kind || Lower(r.kind) == lower);
       },
-      "kind \"" + std::string(kind) + "\" in " + (version.empty() ? "group \"" : "version \"") + std::string(group) +
-          (version.empty() ? "" : "/" + std::string(version)) + "\"");
+      "kind \"" + std::string(kind) + "\" in " + (version.empty() ? "group \"" : "version \"") +
+          std::string(group) + (version.empty() ? "" : "/" + std::string(version)) + "\"");
 }
 
 Result<ApiResource> Discovery::ForResource(const Gvr& gvr) {

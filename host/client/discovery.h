@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Discovery and RESTMapper (spec/host.md 13): what the server serves, shared by all controllers of a host.
+// Discovery and RESTMapper (spec/host.md 13): what the server serves, shared by all controllers of
+// a host.
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,8 +22,9 @@ struct ApiResource {
 };
 
 struct DiscoveryResult {
-  std::vector<ApiResource> resources;              // every version, no subresources, server order
-  std::vector<std::pair<std::string, std::string>> failed;  // group/version, error: partial failure (13.2)
+  std::vector<ApiResource> resources;  // every version, no subresources, server order
+  std::vector<std::pair<std::string, std::string>>
+      failed;  // group/version, error: partial failure (13.2)
   std::vector<std::string> group_order;
 };
 
@@ -34,11 +36,13 @@ class Discovery {
   Result<std::shared_ptr<const DiscoveryResult>> Get();
   // Preferred version of each group resource (13.3).
   Result<std::vector<ApiResource>> PreferredResources();
-  // The same as the server has it now, past the cache, and what could not be read, from one reading: a namespace must not be
-  // called empty because of a resource that came a moment ago.
+  // The same as the server has it now, past the cache, and what could not be read, from one
+  // reading: a namespace must not be called empty because of a resource that came a moment ago.
   Result<DiscoveryResult> FetchPreferred();
-  // RESTMapper: kind -> resource; a miss on an old cache rediscovers once (13.4). kNotFound: "no match".
-  Result<ApiResource> ForKind(std::string_view group, std::string_view version /* may be empty */, std::string_view kind);
+  // RESTMapper: kind -> resource; a miss on an old cache rediscovers once (13.4). kNotFound: "no
+  // match".
+  Result<ApiResource> ForKind(std::string_view group, std::string_view version /* may be empty */,
+                              std::string_view kind);
   Result<ApiResource> ForResource(const Gvr& gvr);
   // From /version: minor number (36), cached.
   Result<int> ServerMinor();

@@ -42,12 +42,15 @@ void AddVersion(const std::string& group, const json& version, DiscoveryDocument
     const auto kind = r.is_object() ? r.find("responseKind") : r.end();
     ApiResource resource;
     resource.gvr = {group, Text(version, "version"), Text(r, "resource")};
-    // Without a kind of its own a resource is skipped; its subresources are reachable through others (13.1).
-    if (!r.is_object() || kind == r.end() || !kind->is_object() || Text(*kind, "kind").empty()) continue;
+    // Without a kind of its own a resource is skipped; its subresources are reachable through
+    // others (13.1).
+    if (!r.is_object() || kind == r.end() || !kind->is_object() || Text(*kind, "kind").empty())
+      continue;
     resource.kind = Text(*kind, "kind");
     resource.namespaced = Text(r, "scope") == "Namespaced";
     resource.verbs = Strings(r, "verbs");
-    for (const json& sub : List(r, "subresources")) resource.subresources.push_back(Text(sub, "subresource"));
+    for (const json& sub : List(r, "subresources"))
+      resource.subresources.push_back(Text(sub, "subresource"));
     out->result.resources.push_back(std::move(resource));
   }
 }
@@ -58,13 +61,15 @@ std::string ParseAggregated(std::string_view text, DiscoveryDocument* out) {
   const json root = json::parse(text, nullptr, false);
   if (!root.is_object()) return "not an APIGroupDiscoveryList";
   for (const json& group : List(root, "items")) {
-    const std::string name = group.is_object() && group.contains("metadata") ? Text(group["metadata"], "name") : "";
+    const std::string name =
+        group.is_object() && group.contains("metadata") ? Text(group["metadata"], "name") : "";
     bool preferred_seen = false;
     if (!name.empty()) out->result.group_order.push_back(name);
     for (const json& version : List(group, "versions")) {
       const std::string api_version = (name.empty() ? "" : name + "/") + Text(version, "version");
       if (Text(version, "freshness") == "Stale") {
-        out->result.failed.emplace_back(api_version, "stale GroupVersion discovery: " + api_version);
+        out->result.failed.emplace_back(api_version,
+                                        "stale GroupVersion discovery: " + api_version);
         continue;
       }
       if (!preferred_seen) out->preferred.insert(api_version);
@@ -75,7 +80,8 @@ std::string ParseAggregated(std::string_view text, DiscoveryDocument* out) {
   return "";
 }
 
-std::string ParseGroupList(std::string_view text, DiscoveryDocument* out, std::vector<std::string>* versions) {
+std::string ParseGroupList(std::string_view text, DiscoveryDocument* out,
+                           std::vector<std::string>* versions) {
   const json root = json::parse(text, nullptr, false);
   if (!root.is_object()) return "not an APIGroupList";
   for (const std::string& version : Strings(root, "versions")) {  // APIVersions of /api
@@ -87,12 +93,14 @@ std::string ParseGroupList(std::string_view text, DiscoveryDocument* out, std::v
     if (group.is_object() && group.contains("preferredVersion")) {
       out->preferred.insert(Text(group["preferredVersion"], "groupVersion"));
     }
-    for (const json& version : List(group, "versions")) versions->push_back(Text(version, "groupVersion"));
+    for (const json& version : List(group, "versions"))
+      versions->push_back(Text(version, "groupVersion"));
   }
   return "";
 }
 
-std::string ParseResourceList(std::string_view text, const std::string& group_version, DiscoveryDocument* out) {
+std::string ParseResourceList(std::string_view text, const std::string& group_version,
+                              DiscoveryDocument* out) {
   const json root = json::parse(text, nullptr, false);
   if (!root.is_object() || !root.contains("resources")) return "not an APIResourceList";
   std::map<std::string, size_t> place;  // resource -> index
@@ -111,7 +119,8 @@ std::string ParseResourceList(std::string_view text, const std::string& group_ve
     const std::string name = Text(r, "name");
     const size_t slash = name.find('/');
     const auto it = slash == std::string::npos ? place.end() : place.find(name.substr(0, slash));
-    if (it != place.end()) out->result.resources[it->second].subresources.push_back(name.substr(slash + 1));
+    if (it != place.end())
+      out->result.resources[it->second].subresources.push_back(name.substr(slash + 1));
   }
   return "";
 }

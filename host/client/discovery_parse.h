@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the documents of API discovery (spec/host.md 13.1). Private to host/client. Pure functions; foreign bytes give an
-// error text, never an exception.
+// Parses the documents of API discovery (spec/host.md 13.1). Private to host/client. Pure
+// functions; foreign bytes give an error text, never an exception.
 #pragma once
 #include <set>
 #include <string>
@@ -20,8 +20,10 @@ struct DiscoveryDocument {
 // An APIGroupDiscoveryList (v2 or v2beta1). Each returns "" or what is wrong.
 std::string ParseAggregated(std::string_view text, DiscoveryDocument* out);
 // An APIVersions (/api) or APIGroupList (/apis): `versions` gets the group/versions to fetch.
-std::string ParseGroupList(std::string_view text, DiscoveryDocument* out, std::vector<std::string>* versions);
+std::string ParseGroupList(std::string_view text, DiscoveryDocument* out,
+                           std::vector<std::string>* versions);
 // An APIResourceList of `group_version`.
-std::string ParseResourceList(std::string_view text, const std::string& group_version, DiscoveryDocument* out);
+std::string ParseResourceList(std::string_view text, const std::string& group_version,
+                              DiscoveryDocument* out);
 
 }  // namespace kcm::host::client

@@ -31,43 +31,51 @@ std::string Text(const json& object, const char* name) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : "";
 }
 
-Error Bad(std::string message) { return MakeError(Code::kUnauthorized, "getting credentials: " + std::move(message)); }
+Error Bad(std::string message) {
+  return MakeError(Code::kUnauthorized, "getting credentials: " + std::move(message));
+}
 
 Result<ExecAnswer> ParseAnswer(const std::string& text, const std::string& api_version) {
   const json root = json::parse(text, nullptr, false);
   if (!root.is_object()) return Bad("decoding stdout: not an ExecCredential object");
-  if (Text(root, "kind") != "ExecCredential") return Bad("exec plugin returned kind \"" + Text(root, "kind") + "\"");
+  if (Text(root, "kind") != "ExecCredential")
+    return Bad("exec plugin returned kind \"" + Text(root, "kind") + "\"");
   if (Text(root, "apiVersion") != api_version) {
-    return Bad("exec plugin is configured to use API version " + api_version + ", plugin returned version " +
-               Text(root, "apiVersion"));
+    return Bad("exec plugin is configured to use API version " + api_version +
+               ", plugin returned version " + Text(root, "apiVersion"));
   }
   const auto status = root.find("status");
-  if (status == root.end() || !status->is_object()) return Bad("exec plugin didn't return a status field");
+  if (status == root.end() || !status->is_object())
+    return Bad("exec plugin didn't return a status field");
   ExecAnswer out;
   out.token = Text(*status, "token");
   out.pair = {Text(*status, "clientCertificateData"), Text(*status, "clientKeyData")};
   if (out.token.empty() && out.pair.cert_pem.empty() && out.pair.key_pem.empty()) {
     return Bad("exec plugin didn't return a token or cert/key pair");
   }
-  if (out.pair.cert_pem.empty() != out.pair.key_pem.empty()) return Bad("exec plugin returned only certificate or key, not both");
+  if (out.pair.cert_pem.empty() != out.pair.key_pem.empty())
+    return Bad("exec plugin returned only certificate or key, not both");
   if (const std::string expires = Text(*status, "expirationTimestamp"); !expires.empty()) {
     out.expires = rules::ParseTime(expires);
-    if (!out.expires) return Bad("exec plugin returned an expirationTimestamp that is not RFC 3339");
+    if (!out.expires)
+      return Bad("exec plugin returned an expirationTimestamp that is not RFC 3339");
   }
   return out;
 }
 
 class ExecCredentials : public Credentials {
  public:
-  ExecCredentials(const Config& config, CredentialsContext context) : config_(config), context_(std::move(context)) {
+  ExecCredentials(const Config& config, CredentialsContext context)
+      : config_(config), context_(std::move(context)) {
     if (context_.metrics == nullptr) return;
-    calls_ = context_.metrics->Counter({.name = "rest_client_exec_plugin_call_total",
-                                        .help = "Number of calls to an exec plugin, partitioned by the type of event "
-                                                "encountered (no_error, plugin_execution_error, "
-                                                "plugin_not_found_error, client_internal_error) and an optional "
-                                                "exit code.",
-                                        .labels = {"code", "call_status"},
-                                        .buckets = {}});
+    calls_ = context_.metrics->Counter(
+        {.name = "rest_client_exec_plugin_call_total",
+         .help = "Number of calls to an exec plugin, partitioned by the type of event "
+                 "encountered (no_error, plugin_execution_error, "
+                 "plugin_not_found_error, client_internal_error) and an optional "
+                 "exit code.",
+         .labels = {"code", "call_status"},
+         .buckets = {}});
   }
 
   Result<std::string> Authorization() override {
@@ -82,14 +90,16 @@ class ExecCredentials : public Credentials {
 
   void Rejected(const std::string& authorization) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    const std::string current = answer_ && !answer_->token.empty() ? "Bearer " + answer_->token : "";
+    const std::string current =
+        answer_ && !answer_->token.empty() ? "Bearer " + answer_->token : "";
     if (answer_ && authorization == current) answer_.reset();
   }
 
  private:
   Status CheckConfig() const {
     const std::string& version = config_.exec->api_version;
-    if (version != "client.authentication.k8s.io/v1" && version != "client.authentication.k8s.io/v1beta1") {
+    if (version != "client.authentication.k8s.io/v1" &&
+        version != "client.authentication.k8s.io/v1beta1") {
       return Bad("exec plugin: invalid apiVersion \"" + version + "\"");
     }
     if (config_.exec->interactive_mode == "Always" && isatty(STDIN_FILENO) == 0) {
@@ -99,7 +109,9 @@ class ExecCredentials : public Credentials {
   }
 
   std::string ExecInfo() const {
-    json info = {{"kind", "ExecCredential"}, {"apiVersion", config_.exec->api_version}, {"spec", {{"interactive", false}}}};
+    json info = {{"kind", "ExecCredential"},
+                 {"apiVersion", config_.exec->api_version},
+                 {"spec", {{"interactive", false}}}};
     if (config_.exec->provide_cluster_info) info["spec"]["cluster"] = Cluster();
     return info.dump(-1, ' ', false, json::error_handler_t::replace);
   }
@@ -115,11 +127,14 @@ class ExecCredentials : public Credentials {
     }
     if (!ca.empty()) cluster["certificate-authority-data"] = EncodeBase64(ca);
     if (!config_.proxy_url.empty()) cluster["proxy-url"] = config_.proxy_url;
-    if (!config_.exec->cluster_extension.empty()) cluster["config"] = json::parse(config_.exec->cluster_extension, nullptr, false);
+    if (!config_.exec->cluster_extension.empty())
+      cluster["config"] = json::parse(config_.exec->cluster_extension, nullptr, false);
     return cluster;
   }
 
-  void Count(int code, const char* status) const { calls_.With({std::to_string(code), status}).Add(); }
+  void Count(int code, const char* status) const {
+    calls_.With({std::to_string(code), status}).Add();
+  }
 
   // REQUIRES: mutex_ held.
   Status Refresh() {
@@ -130,13 +145,15 @@ class ExecCredentials : public Credentials {
     const Result<ProcessResult> run = RunProcess(config_.exec->command, config_.exec->args, env);
     if (!run.ok()) {
       Count(1, run.code() == Code::kNotFound ? "plugin_not_found_error" : "client_internal_error");
-      if (run.code() != Code::kNotFound) return Bad("exec: executable " + config_.exec->command + ": " + run.error().message);
+      if (run.code() != Code::kNotFound)
+        return Bad("exec: executable " + config_.exec->command + ": " + run.error().message);
       return Bad("exec: executable " + config_.exec->command + " not found" +
                  (config_.exec->install_hint.empty() ? "" : "\n\n" + config_.exec->install_hint));
     }
     if (run->exit_code != 0) {
       Count(run->exit_code, "plugin_execution_error");
-      return Bad("exec: executable " + config_.exec->command + " failed with exit code " + std::to_string(run->exit_code));
+      return Bad("exec: executable " + config_.exec->command + " failed with exit code " +
+                 std::to_string(run->exit_code));
     }
     Count(0, "no_error");
     Result<ExecAnswer> answer = ParseAnswer(run->out, config_.exec->api_version);

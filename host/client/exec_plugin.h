@@ -7,7 +7,8 @@
 
 namespace kcm::host::client {
 
-// The returned object asks the plugin at the first request and again when its answer has expired or was rejected.
+// The returned object asks the plugin at the first request and again when its answer has expired or
+// was rejected.
 std::unique_ptr<Credentials> MakeExecCredentials(const Config& config, CredentialsContext context);
 
 }  // namespace kcm::host::client

@@ -14,18 +14,22 @@ constexpr size_t kMaxLine = 16 << 10;
 constexpr size_t kReadSize = 16 << 10;  // one TLS record
 constexpr int kMaxInterim = 16;         // 1xx answers in a row
 
-Error Malformed(std::string what) { return TransportError(kCauseOther, "malformed HTTP response: " + std::move(what)); }
+Error Malformed(std::string what) {
+  return TransportError(kCauseOther, "malformed HTTP response: " + std::move(what));
+}
 Error Cut() { return TransportError(kCauseEof, "unexpected EOF"); }
 
 bool SameName(std::string_view x, std::string_view lower) {
-  return x.size() == lower.size() && std::equal(x.begin(), x.end(), lower.begin(), [](char a, char b) {
+  return x.size() == lower.size() &&
+         std::equal(x.begin(), x.end(), lower.begin(), [](char a, char b) {
            return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
          });
 }
 
 std::string_view Trim(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r'))
+    s.remove_suffix(1);
   return s;
 }
 
@@ -50,7 +54,8 @@ Status TakeHeader(std::string_view name, std::string_view value, ResponseHead* o
   if (SameName(name, "content-length")) {
     int64_t length = -1;
     if (!ParseNumber(value, &length) || length < 0) return Malformed("bad Content-Length");
-    if (out->content_length >= 0 && out->content_length != length) return Malformed("two Content-Lengths");
+    if (out->content_length >= 0 && out->content_length != length)
+      return Malformed("two Content-Lengths");
     out->content_length = length;
   } else if (SameName(name, "transfer-encoding")) {
     if (!SameName(value, "chunked")) return Malformed("unsupported Transfer-Encoding");
@@ -72,8 +77,8 @@ Status TakeHeader(std::string_view name, std::string_view value, ResponseHead* o
 Result<ResponseHead> ParseResponseHead(std::string_view head) {
   ResponseHead out;
   const std::string_view line = Trim(head.substr(0, head.find('\n')));
-  if (line.size() < 12 || line.substr(0, 7) != "HTTP/1." || line[8] != ' ' || !ParseNumber(line.substr(9, 3), &out.status) ||
-      out.status < 100) {
+  if (line.size() < 12 || line.substr(0, 7) != "HTTP/1." || line[8] != ' ' ||
+      !ParseNumber(line.substr(9, 3), &out.status) || out.status < 100) {
     return Malformed("bad status line");
   }
   out.keep_alive = line[7] != '0';
@@ -122,7 +127,8 @@ Result<ResponseHead> HttpExchange::ReadHead(SocketDeadline deadline) {
       if (!filled.ok()) return filled.error();
       if (at_ != before) searched = at_;
     }
-    Result<ResponseHead> head = ParseResponseHead(std::string_view(buffer_).substr(at_, end + 2 - at_));
+    Result<ResponseHead> head =
+        ParseResponseHead(std::string_view(buffer_).substr(at_, end + 2 - at_));
     if (!head.ok()) return head;
     at_ = end + 4;
     if (head->status < 200) continue;
@@ -230,12 +236,15 @@ Result<size_t> HttpExchange::ReadBody(char* to, size_t size, SocketDeadline dead
       if (n.ok() && left_ == 0) state_ = state_ == State::kFixed ? State::kDone : State::kChunkEnd;
       return n;
     }
-    case State::kUntilClose: return ReadUntilClose(to, size, deadline);
-    case State::kDone: return size_t{0};
+    case State::kUntilClose:
+      return ReadUntilClose(to, size, deadline);
+    case State::kDone:
+      return size_t{0};
     case State::kHead:
     case State::kChunkHead:
     case State::kChunkEnd:
-    case State::kTrailers: break;
+    case State::kTrailers:
+      break;
   }
   return Malformed("body read out of turn");
 }

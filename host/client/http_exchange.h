@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // HttpExchange: one HTTP/1.1 request and its answer on a Connection. Private to host/client.
 //
-// Why not Poco's HTTPClientSession: it takes an early end of a chunked body for its end (a cut list would look whole), may
-// send a request again by itself, refuses headers over 8 kB, and can not tell whether bytes went out. Each of these decides
-// whether a write is repeated (spec/host.md 7.2), so framing is done here; sockets and TLS stay Poco's.
+// Why not Poco's HTTPClientSession: it takes an early end of a chunked body for its end (a cut list
+// would look whole), may send a request again by itself, refuses headers over 8 kB, and can not
+// tell whether bytes went out. Each of these decides whether a write is repeated
+// (spec/host.md 7.2), so framing is done here; sockets and TLS stay Poco's.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ namespace kcm::host::client {
 struct ResponseHead {
   int status = 0;
   std::string content_type;
-  int64_t content_length = -1;      // -1: not given
+  int64_t content_length = -1;       // -1: not given
   int64_t retry_after_seconds = -1;  // numeric Retry-After only (7.2)
   bool chunked = false;
   bool keep_alive = true;
@@ -32,7 +33,8 @@ class HttpExchange {
   Status Send(std::string_view request, SocketDeadline deadline);
   // Skips 1xx answers.
   Result<ResponseHead> ReadHead(SocketDeadline deadline);
-  // The next bytes of the body, as soon as there are some; 0 = its end. A body cut short is an error.
+  // The next bytes of the body, as soon as there are some; 0 = its end. A body cut short is an
+  // error.
   Result<size_t> ReadBody(char* to, size_t size, SocketDeadline deadline);
   // The body has been read to its end and the connection can carry another request.
   bool Reusable() const { return state_ == State::kDone && reusable_ && at_ == buffer_.size(); }

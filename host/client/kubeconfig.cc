@@ -4,6 +4,7 @@
 
 #include <Poco/Exception.h>
 #include <Poco/URI.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -11,7 +12,6 @@
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <sys/stat.h>
 
 #include "host/client/kubeconfig_yaml.h"
 
@@ -45,7 +45,8 @@ class Problems {
   bool empty() const { return texts_.empty(); }
   Error ToError() const {
     std::string text = texts_.size() == 1 ? texts_[0] : "[";
-    for (size_t i = 0; texts_.size() > 1 && i < texts_.size(); ++i) text += (i == 0 ? "" : ", ") + texts_[i];
+    for (size_t i = 0; texts_.size() > 1 && i < texts_.size(); ++i)
+      text += (i == 0 ? "" : ", ") + texts_[i];
     if (texts_.size() > 1) text += "]";
     return Bad("invalid configuration: " + text);
   }
@@ -66,8 +67,8 @@ std::string Resolve(const std::string& path, const std::string& directory) {
 }
 
 // The entry of a named list: nullopt when absent; an error for duplicates or wrong forms.
-Result<std::optional<YAML::Node>> FindNamed(const YAML::Node& list, const char* list_name, const char* member,
-                                            const std::string& name) {
+Result<std::optional<YAML::Node>> FindNamed(const YAML::Node& list, const char* list_name,
+                                            const char* member, const std::string& name) {
   std::set<std::string> seen;
   std::optional<YAML::Node> found;
   for (const YAML::Node& item : list) {
@@ -86,7 +87,8 @@ std::optional<std::string> ExecExtension(const YAML::Node& extensions) {
     if (!item.IsMap()) continue;
     const YAML::Node& entry = item;
     if (entry["name"].IsDefined() && entry["name"].IsScalar() &&
-        entry["name"].Scalar() == "client.authentication.k8s.io/exec" && entry["extension"].IsDefined()) {
+        entry["name"].Scalar() == "client.authentication.k8s.io/exec" &&
+        entry["extension"].IsDefined()) {
       return YamlToJson(entry["extension"]);
     }
   }
@@ -97,7 +99,8 @@ struct Names {
   std::string context, cluster, user;
 };
 
-std::string ReadCluster(const YAML::Node& node, const std::string& directory, Config* out, std::string* extension) {
+std::string ReadCluster(const YAML::Node& node, const std::string& directory, Config* out,
+                        std::string* extension) {
   YamlReader r(node, "cluster");
   out->server = r.String("server");
   out->ca.file = Resolve(r.String("certificate-authority"), directory);
@@ -118,7 +121,8 @@ std::string ReadExec(const YAML::Node& node, const std::string& directory, Confi
   exec.interactive_mode = r.String("interactiveMode");
   exec.install_hint = r.String("installHint");
   exec.provide_cluster_info = r.Bool("provideClusterInfo");
-  for (const YAML::Node& arg : r.List("args")) exec.args.push_back(arg.IsScalar() ? arg.Scalar() : "");
+  for (const YAML::Node& arg : r.List("args"))
+    exec.args.push_back(arg.IsScalar() ? arg.Scalar() : "");
   for (const YAML::Node& item : r.List("env")) {
     YamlReader e(item, "exec.env");
     std::string name = e.String("name");
@@ -146,11 +150,13 @@ std::string ReadUser(const YAML::Node& node, const std::string& directory, Confi
   }
   for (const auto& entry : r.Map("as-user-extra")) {
     std::vector<std::string> values;
-    for (const YAML::Node& value : entry.second) values.push_back(value.IsScalar() ? value.Scalar() : "");
+    for (const YAML::Node& value : entry.second)
+      values.push_back(value.IsScalar() ? value.Scalar() : "");
     out->impersonate_extra.emplace_back(entry.first.Scalar(), std::move(values));
   }
   if (const YAML::Node provider = r.Map("auth-provider"); provider.size() > 0) {
-    return "no Auth Provider found for name \"" + YamlReader(provider, "auth-provider").String("name") +
+    return "no Auth Provider found for name \"" +
+           YamlReader(provider, "auth-provider").String("name") +
            "\": legacy auth providers are not supported, use exec";
   }
   if (const YAML::Node exec = r.Map("exec"); exec.size() > 0) {
@@ -169,19 +175,23 @@ void CheckCluster(const Config& config, const Names& names, Problems* problems) 
     try {
       const Poco::URI uri(config.proxy_url);
       if (uri.getScheme() != "http" && uri.getScheme() != "https" && uri.getScheme() != "socks5") {
-        problems->Add("invalid 'proxy-url' \"" + config.proxy_url + "\" for cluster \"" + names.cluster +
-                      "\": unsupported scheme \"" + uri.getScheme() + "\", must be http, https, or socks5");
+        problems->Add("invalid 'proxy-url' \"" + config.proxy_url + "\" for cluster \"" +
+                      names.cluster + "\": unsupported scheme \"" + uri.getScheme() +
+                      "\", must be http, https, or socks5");
       }
     } catch (const Poco::Exception& e) {
-      problems->Add("invalid 'proxy-url' for cluster \"" + names.cluster + "\": " + e.displayText());
+      problems->Add("invalid 'proxy-url' for cluster \"" + names.cluster +
+                    "\": " + e.displayText());
     }
   }
   if (!config.ca.file.empty() && !config.ca.data.empty()) {
-    problems->Add("certificate-authority-data and certificate-authority are both specified for " + names.cluster +
-                  ". certificate-authority-data will override.");
+    problems->Add("certificate-authority-data and certificate-authority are both specified for " +
+                  names.cluster + ". certificate-authority-data will override.");
   }
-  if (const std::string why = config.ca.file.empty() ? "" : WhyUnreadable(config.ca.file); !why.empty()) {
-    problems->Add("unable to read certificate-authority " + config.ca.file + " for " + names.cluster + " due to " + why);
+  if (const std::string why = config.ca.file.empty() ? "" : WhyUnreadable(config.ca.file);
+      !why.empty()) {
+    problems->Add("unable to read certificate-authority " + config.ca.file + " for " +
+                  names.cluster + " due to " + why);
   }
 }
 
@@ -202,7 +212,8 @@ void CheckPair(const Config& config, const std::string& user, Problems* problems
   for (const auto& [what, file] : {std::pair("client-cert", &config.client_cert.file),
                                    std::pair("client-key", &config.client_key.file)}) {
     if (const std::string why = file->empty() ? "" : WhyUnreadable(*file); !why.empty()) {
-      problems->Add(std::string("unable to read ") + what + " " + *file + " for " + user + " due to " + why);
+      problems->Add(std::string("unable to read ") + what + " " + *file + " for " + user +
+                    " due to " + why);
     }
   }
 }
@@ -215,7 +226,8 @@ void CheckExec(const ExecConfig& exec, const std::string& user, Problems* proble
     if (name.empty()) problems->Add("env variable name must be specified" + tail);
   }
   if (exec.interactive_mode.empty()) {
-    if (exec.api_version == "client.authentication.k8s.io/v1") problems->Add("interactiveMode must be specified" + tail);
+    if (exec.api_version == "client.authentication.k8s.io/v1")
+      problems->Add("interactiveMode must be specified" + tail);
   } else if (exec.interactive_mode != "Never" && exec.interactive_mode != "IfAvailable" &&
              exec.interactive_mode != "Always") {
     problems->Add("invalid interactiveMode for " + user + ": \"" + exec.interactive_mode + "\"");
@@ -231,9 +243,11 @@ void CheckUser(const Config& config, const std::string& user, Problems* problems
     problems->Add("more than one authentication method found for " + user +
                   "; found [token basicAuth], only one is allowed");
   }
-  if (config.impersonate_user.empty() && (!config.impersonate_uid.empty() || !config.impersonate_groups.empty() ||
-                                          !config.impersonate_extra.empty())) {
-    problems->Add("requesting uid, groups or user-extra for " + user + " without impersonating a user");
+  if (config.impersonate_user.empty() &&
+      (!config.impersonate_uid.empty() || !config.impersonate_groups.empty() ||
+       !config.impersonate_extra.empty())) {
+    problems->Add("requesting uid, groups or user-extra for " + user +
+                  " without impersonating a user");
   }
 }
 
@@ -248,12 +262,14 @@ struct Parsed {
 Result<Parsed> ReadDocument(const YAML::Node& root, const std::string& directory) {
   Parsed out;
   YamlReader r(root, "kubeconfig");
-  const YAML::Node clusters = r.List("clusters"), users = r.List("users"), contexts = r.List("contexts");
+  const YAML::Node clusters = r.List("clusters"), users = r.List("users"),
+                   contexts = r.List("contexts");
   out.names.context = r.String("current-context");
   if (!r.error().empty()) return Bad(r.error());
   out.empty = clusters.size() == 0;
 
-  const Result<std::optional<YAML::Node>> context = FindNamed(contexts, "contexts", "context", out.names.context);
+  const Result<std::optional<YAML::Node>> context =
+      FindNamed(contexts, "contexts", "context", out.names.context);
   if (!context.ok()) return context.error();
   out.context_found = context->has_value();
   if (out.context_found) {
@@ -262,7 +278,8 @@ Result<Parsed> ReadDocument(const YAML::Node& root, const std::string& directory
     out.names.user = c.String("user");
     if (!c.error().empty()) return Bad(c.error());
   }
-  const Result<std::optional<YAML::Node>> cluster = FindNamed(clusters, "clusters", "cluster", out.names.cluster);
+  const Result<std::optional<YAML::Node>> cluster =
+      FindNamed(clusters, "clusters", "cluster", out.names.cluster);
   if (!cluster.ok()) return cluster.error();
   const Result<std::optional<YAML::Node>> user = FindNamed(users, "users", "user", out.names.user);
   if (!user.ok()) return user.error();
@@ -282,7 +299,8 @@ Result<Parsed> ReadDocument(const YAML::Node& root, const std::string& directory
 Result<Parsed> Read(std::string_view text, const std::string& directory) {
   try {
     const YAML::Node root = YAML::Load(std::string(text));
-    if (root.IsDefined() && !root.IsNull() && !root.IsMap()) return Bad("not a kubeconfig: must be a mapping");
+    if (root.IsDefined() && !root.IsNull() && !root.IsMap())
+      return Bad("not a kubeconfig: must be a mapping");
     return ReadDocument(root, directory);
   } catch (const YAML::Exception& e) {
     return Bad(std::string("not valid YAML: ") + e.what());
@@ -303,9 +321,12 @@ Status Validate(const Parsed& parsed) {
 }
 
 Result<std::string> ReadFile(const std::string& path) {
-  struct stat st{};
-  if (stat(path.c_str(), &st) != 0) return Bad("stat " + path + ": " + (errno == ENOENT ? "no such file or directory" : std::strerror(errno)));
-  if (st.st_size > static_cast<off_t>(kMaxFile)) return Bad(path + ": larger than 16 MiB, not a kubeconfig");
+  struct stat st {};
+  if (stat(path.c_str(), &st) != 0)
+    return Bad("stat " + path + ": " +
+               (errno == ENOENT ? "no such file or directory" : std::strerror(errno)));
+  if (st.st_size > static_cast<off_t>(kMaxFile))
+    return Bad(path + ": larger than 16 MiB, not a kubeconfig");
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
@@ -323,7 +344,9 @@ Result<Config> LoadFile(const LoadOptions& options) {
   const Result<std::string> text = ReadFile(options.kubeconfig);
   if (!text.ok()) return text.error();
   Result<Parsed> parsed = Read(*text, DirectoryOf(options.kubeconfig));
-  if (!parsed.ok()) return Bad("error loading config file \"" + options.kubeconfig + "\": " + parsed.error().message);
+  if (!parsed.ok())
+    return Bad("error loading config file \"" + options.kubeconfig +
+               "\": " + parsed.error().message);
   if (parsed->empty && parsed->names.context.empty() && options.master.empty()) {
     Result<Config> in_cluster = InClusterConfig(options);
     if (in_cluster.ok()) return in_cluster;
@@ -356,7 +379,8 @@ Result<ServerAddress> ParseServer(std::string_view server) {
     }
     out.tls = uri.getScheme() == "https";
     out.host = uri.getHost();
-    if (out.host.size() > 2 && out.host.front() == '[') out.host = out.host.substr(1, out.host.size() - 2);
+    if (out.host.size() > 2 && out.host.front() == '[')
+      out.host = out.host.substr(1, out.host.size() - 2);
     out.port = uri.getPort();
     if (scheme) out.path = uri.getPathEtc().substr(0, uri.getPathEtc().find_first_of("?#"));
     while (!out.path.empty() && out.path.back() == '/') out.path.pop_back();
@@ -381,10 +405,13 @@ Result<Config> InClusterConfig(const LoadOptions& options) {
   const std::string host = Env(options, "KUBERNETES_SERVICE_HOST");
   const std::string port = Env(options, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
-    return Bad("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined");
+    return Bad(
+        "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
+        "KUBERNETES_SERVICE_PORT must be defined");
   }
   Config config;
-  config.server = "https://" + (host.find(':') != std::string::npos ? "[" + host + "]" : host) + ":" + port;
+  config.server =
+      "https://" + (host.find(':') != std::string::npos ? "[" + host + "]" : host) + ":" + port;
   config.token_file = options.service_account_dir + "/token";
   if (const std::string why = WhyUnreadable(config.token_file); !why.empty()) return Bad(why);
   const std::string ca = options.service_account_dir + "/ca.crt";
@@ -403,10 +430,13 @@ Result<Config> LoadConfig(const LoadOptions& options) {
     config.server = options.master;
     return config;
   }
-  Warn(options, "Neither --kubeconfig nor --master was specified.  Using the inClusterConfig.  This might not work.");
+  Warn(options,
+       "Neither --kubeconfig nor --master was specified.  Using the inClusterConfig.  This might "
+       "not work.");
   Result<Config> in_cluster = InClusterConfig(options);
   if (in_cluster.ok()) return in_cluster;
-  Warn(options, "error creating inClusterConfig, falling back to default config: " + in_cluster.error().message);
+  Warn(options, "error creating inClusterConfig, falling back to default config: " +
+                    in_cluster.error().message);
   return Bad("invalid configuration: " + std::string(kNothingProvided));
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config: where the API server is and who we are to it, from a kubeconfig file, --master, or the pod (spec/host.md 2).
+// Config: where the API server is and who we are to it, from a kubeconfig file, --master, or the
+// pod (spec/host.md 2).
 //
 //   Result<Config> config = LoadConfig({.kubeconfig = "/etc/kubernetes/kcm.conf"});
 //
-// Loading reads the kubeconfig once; files that it names are checked lazily (transport.h re-reads them, 2.3). All functions
-// are thread-safe. Errors carry the texts of section 2 and are Code::kInvalid. Nothing here is ever logged.
+// Loading reads the kubeconfig once; files that it names are checked lazily (transport.h re-reads
+// them, 2.3). All functions are thread-safe. Errors carry the texts of section 2 and are
+// Code::kInvalid. Nothing here is ever logged.
 #pragma once
 #include <functional>
 #include <map>
@@ -31,7 +33,8 @@ struct ExecConfig {
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
   bool provide_cluster_info = false;
-  std::string cluster_extension;  // JSON text of the cluster's extension client.authentication.k8s.io/exec, "" when none
+  std::string cluster_extension;  // JSON text of the cluster's extension
+                                  // client.authentication.k8s.io/exec, "" when none
 };
 
 struct Config {
@@ -55,10 +58,11 @@ struct Config {
 // `server` taken apart.
 struct ServerAddress {
   bool tls = false;
-  std::string host;       // without brackets
+  std::string host;  // without brackets
   uint16_t port = 0;
-  std::string path;       // prefix of every API path, no trailing '/'
-  std::string HostPort() const;  // "host:port", IPv6 in brackets: the Host header and the metric label
+  std::string path;  // prefix of every API path, no trailing '/'
+  std::string HostPort()
+      const;  // "host:port", IPv6 in brackets: the Host header and the metric label
 };
 Result<ServerAddress> ParseServer(std::string_view server);
 
@@ -76,7 +80,8 @@ struct LoadOptions {
 Result<Config> LoadConfig(const LoadOptions& options);
 // 2.4.
 Result<Config> InClusterConfig(const LoadOptions& options);
-// The text of a kubeconfig. `directory` is what relative paths are relative to. An error when no server results.
+// The text of a kubeconfig. `directory` is what relative paths are relative to. An error when no
+// server results.
 Result<Config> ParseKubeconfig(std::string_view text, const std::string& directory);
 
 }  // namespace kcm::host::client

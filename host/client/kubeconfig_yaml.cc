@@ -25,7 +25,8 @@ nlohmann::json ToJson(const YAML::Node& node) {
   if (!node.IsScalar()) return nullptr;
   if (node.Tag() == "!") return node.Scalar();  // quoted: a string whatever it looks like
   bool b = false;
-  if ((node.Scalar() == "true" || node.Scalar() == "false") && YAML::convert<bool>::decode(node, b)) return b;
+  if ((node.Scalar() == "true" || node.Scalar() == "false") && YAML::convert<bool>::decode(node, b))
+    return b;
   int64_t i = 0;
   if (YAML::convert<int64_t>::decode(node, i)) return i;
   double d = 0;
@@ -35,8 +36,10 @@ nlohmann::json ToJson(const YAML::Node& node) {
 
 }  // namespace
 
-YamlReader::YamlReader(YAML::Node node, std::string where) : node_(std::move(node)), where_(std::move(where)) {
-  if (node_.IsDefined() && !node_.IsNull() && !node_.IsMap()) error_ = where_ + ": must be a mapping";
+YamlReader::YamlReader(YAML::Node node, std::string where)
+    : node_(std::move(node)), where_(std::move(where)) {
+  if (node_.IsDefined() && !node_.IsNull() && !node_.IsMap())
+    error_ = where_ + ": must be a mapping";
 }
 
 YAML::Node YamlReader::Member(const char* name) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The YAML side of kubeconfig parsing: typed reads of a node, and YAML as JSON text. Includes yaml-cpp: private to .cc files.
+// The YAML side of kubeconfig parsing: typed reads of a node, and YAML as JSON text. Includes
+// yaml-cpp: private to .cc files.
 #pragma once
 #include <yaml-cpp/yaml.h>
 
@@ -9,7 +10,8 @@
 
 namespace kcm::host::client {
 
-// Reads members of one mapping; the first wrong type is kept as the error, later reads give defaults.
+// Reads members of one mapping; the first wrong type is kept as the error, later reads give
+// defaults.
 class YamlReader {
  public:
   YamlReader(YAML::Node node, std::string where);

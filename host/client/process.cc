@@ -43,7 +43,8 @@ std::vector<char*> Pointers(std::vector<std::string>* strings) {
   return out;
 }
 
-int Spawn(const std::string& command, std::vector<std::string> argv, std::vector<std::string> env, int out_fd, pid_t* pid) {
+int Spawn(const std::string& command, std::vector<std::string> argv, std::vector<std::string> env,
+          int out_fd, pid_t* pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -55,7 +56,8 @@ int Spawn(const std::string& command, std::vector<std::string> argv, std::vector
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawnp(pid, command.c_str(), &actions, &attributes, Pointers(&argv).data(), Pointers(&env).data());
+  const int error = posix_spawnp(pid, command.c_str(), &actions, &attributes,
+                                 Pointers(&argv).data(), Pointers(&env).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -82,7 +84,8 @@ Status Collect(int fd, std::string* out) {
 Result<ProcessResult> RunProcess(const std::string& command, const std::vector<std::string>& args,
                                  const std::vector<std::pair<std::string, std::string>>& env) {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) return MakeError(Code::kInternal, std::string("pipe: ") + std::strerror(errno));
+  if (::pipe2(fds, O_CLOEXEC) != 0)
+    return MakeError(Code::kInternal, std::string("pipe: ") + std::strerror(errno));
   std::vector<std::string> argv = {command};
   argv.insert(argv.end(), args.begin(), args.end());
   pid_t pid = 0;

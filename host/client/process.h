@@ -14,8 +14,9 @@ struct ProcessResult {
   std::string out;
 };
 
-// PATH is searched unless `command` has a '/'. stdin is /dev/null, stderr passes through. The environment is ours plus `env`.
-// kNotFound: no such executable. A child that runs for over a minute or prints over 8 MiB is killed (kTimeout, kInvalid).
+// PATH is searched unless `command` has a '/'. stdin is /dev/null, stderr passes through. The
+// environment is ours plus `env`. kNotFound: no such executable. A child that runs for over a
+// minute or prints over 8 MiB is killed (kTimeout, kInvalid).
 Result<ProcessResult> RunProcess(const std::string& command, const std::vector<std::string>& args,
                                  const std::vector<std::pair<std::string, std::string>>& env);
 

@@ -31,14 +31,16 @@ bool Matches(std::string entry, const ServerAddress& server) {
   const bool is_address = Poco::Net::IPAddress::tryParse(server.host, address);
   if (const size_t slash = entry.find('/'); slash != std::string::npos) {
     Poco::Net::IPAddress network;
-    if (!is_address || !Poco::Net::IPAddress::tryParse(entry.substr(0, slash), network)) return false;
+    if (!is_address || !Poco::Net::IPAddress::tryParse(entry.substr(0, slash), network))
+      return false;
     if (network.family() != address.family()) return false;
     const unsigned bits = static_cast<unsigned>(std::atoi(entry.c_str() + slash + 1));
     if (bits > static_cast<unsigned>(network.length()) * 8) return false;
     const Poco::Net::IPAddress mask(bits, network.family());
     return (address & mask) == (network & mask);
   }
-  if (const size_t colon = entry.find(':'); colon != std::string::npos && entry.find(':', colon + 1) == std::string::npos) {
+  if (const size_t colon = entry.find(':');
+      colon != std::string::npos && entry.find(':', colon + 1) == std::string::npos) {
     if (entry.substr(colon + 1) != std::to_string(server.port)) return false;
     entry.resize(colon);
   }
@@ -52,7 +54,8 @@ bool Matches(std::string entry, const ServerAddress& server) {
 
 bool Excluded(const std::string& no_proxy, const ServerAddress& server) {
   Poco::Net::IPAddress address;
-  if (server.host == "localhost" || (Poco::Net::IPAddress::tryParse(server.host, address) && address.isLoopback())) {
+  if (server.host == "localhost" ||
+      (Poco::Net::IPAddress::tryParse(server.host, address) && address.isLoopback())) {
     return true;
   }
   size_t begin = 0;
@@ -70,14 +73,17 @@ bool Excluded(const std::string& no_proxy, const ServerAddress& server) {
 
 Result<Proxy> Parse(const std::string& url) {
   // User and password of a proxy must not reach an error text.
-  static constexpr char kBad[] = "proxy URL is not valid: must be http://host:port or socks5://host:port";
+  static constexpr char kBad[] =
+      "proxy URL is not valid: must be http://host:port or socks5://host:port";
   try {
     const Poco::URI uri(url.find("://") == std::string::npos ? "http://" + url : url);
     Proxy out;
     if (uri.getScheme() == "https") {
-      return MakeError(Code::kUnsupported, "proxies reached by https are not supported: use an http or socks5 proxy");
+      return MakeError(Code::kUnsupported,
+                       "proxies reached by https are not supported: use an http or socks5 proxy");
     }
-    if (uri.getScheme() != "http" && uri.getScheme() != "socks5") return MakeError(Code::kInvalid, kBad);
+    if (uri.getScheme() != "http" && uri.getScheme() != "socks5")
+      return MakeError(Code::kInvalid, kBad);
     out.kind = uri.getScheme() == "http" ? Proxy::Kind::kHttp : Proxy::Kind::kSocks5;
     out.host = uri.getHost();
     out.port = uri.getPort() != 0 ? uri.getPort() : uint16_t{1080};
@@ -93,9 +99,11 @@ Result<Proxy> Parse(const std::string& url) {
 
 }  // namespace
 
-Result<Proxy> ChooseProxy(const std::string& proxy_url, const ServerAddress& server, const EnvLookup& env) {
+Result<Proxy> ChooseProxy(const std::string& proxy_url, const ServerAddress& server,
+                          const EnvLookup& env) {
   if (!proxy_url.empty()) return Parse(proxy_url);
-  const std::string url = server.tls ? Lookup(env, "https_proxy", "HTTPS_PROXY") : Lookup(env, "http_proxy", "HTTP_PROXY");
+  const std::string url = server.tls ? Lookup(env, "https_proxy", "HTTPS_PROXY")
+                                     : Lookup(env, "http_proxy", "HTTP_PROXY");
   if (url.empty() || Excluded(Lookup(env, "no_proxy", "NO_PROXY"), server)) return Proxy();
   return Parse(url);
 }

@@ -7,7 +7,11 @@
 namespace kcm::host::client {
 
 RateLimiter::RateLimiter(double qps, int burst, const clock::Clock* clock)
-    : qps_(qps), burst_(std::max(1, burst)), clock_(clock), tokens_(burst_), last_(clock->Monotonic()) {}
+    : qps_(qps),
+      burst_(std::max(1, burst)),
+      clock_(clock),
+      tokens_(burst_),
+      last_(clock->Monotonic()) {}
 
 double RateLimiter::Fill(clock::MonoTime now) {
   const double seconds = std::chrono::duration<double>(now - last_).count();
@@ -21,7 +25,8 @@ clock::Duration RateLimiter::Reserve() {
   std::lock_guard<std::mutex> lock(mutex_);
   tokens_ = Fill(now) - 1;
   if (tokens_ >= 0) return clock::Duration(0);
-  return std::chrono::duration_cast<clock::Duration>(std::chrono::duration<double>(-tokens_ / qps_));
+  return std::chrono::duration_cast<clock::Duration>(
+      std::chrono::duration<double>(-tokens_ / qps_));
 }
 
 void RateLimiter::Return() {

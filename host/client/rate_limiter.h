@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RateLimiter: a token bucket on the host's Clock; requests get their turn in order of arrival (spec/host.md 7.1).
+// RateLimiter: a token bucket on the host's Clock; requests get their turn in order of arrival
+// (spec/host.md 7.1).
 #pragma once
 #include <mutex>
 
@@ -13,7 +14,8 @@ class RateLimiter {
   // qps <= 0: unlimited. burst < 1 counts as 1.
   RateLimiter(double qps, int burst, const clock::Clock* clock);
 
-  // Takes the next token and returns how long to wait until it is ours (0: at once). Later callers queue behind.
+  // Takes the next token and returns how long to wait until it is ours (0: at once). Later callers
+  // queue behind.
   clock::Duration Reserve();
   // Gives back a token that was reserved but not used (the caller was cancelled while waiting).
   void Return();
@@ -25,8 +27,8 @@ class RateLimiter {
   const double burst_;
   const clock::Clock* const clock_;
   std::mutex mutex_;
-  double tokens_;             // negative: reservations ahead of time. Guarded by mutex_
-  clock::MonoTime last_;      // when tokens_ was right. Guarded by mutex_
+  double tokens_;         // negative: reservations ahead of time. Guarded by mutex_
+  clock::MonoTime last_;  // when tokens_ was right. Guarded by mutex_
 };
 
 }  // namespace kcm::host::client

@@ -29,26 +29,39 @@ std::string_view MethodOf(Verb verb) {
   switch (verb) {
     case Verb::kGet:
     case Verb::kList:
-    case Verb::kWatch: return "GET";
-    case Verb::kCreate: return "POST";
-    case Verb::kUpdate: return "PUT";
-    case Verb::kPatch: return "PATCH";
+    case Verb::kWatch:
+      return "GET";
+    case Verb::kCreate:
+      return "POST";
+    case Verb::kUpdate:
+      return "PUT";
+    case Verb::kPatch:
+      return "PATCH";
     case Verb::kDelete:
-    case Verb::kDeleteCollection: return "DELETE";
+    case Verb::kDeleteCollection:
+      return "DELETE";
   }
   return "GET";
 }
 
 std::string_view VerbWord(Verb verb) {
   switch (verb) {
-    case Verb::kGet: return "get";
-    case Verb::kList: return "list";
-    case Verb::kWatch: return "watch";
-    case Verb::kCreate: return "create";
-    case Verb::kUpdate: return "update";
-    case Verb::kPatch: return "patch";
-    case Verb::kDelete: return "delete";
-    case Verb::kDeleteCollection: return "deletecollection";
+    case Verb::kGet:
+      return "get";
+    case Verb::kList:
+      return "list";
+    case Verb::kWatch:
+      return "watch";
+    case Verb::kCreate:
+      return "create";
+    case Verb::kUpdate:
+      return "update";
+    case Verb::kPatch:
+      return "patch";
+    case Verb::kDelete:
+      return "delete";
+    case Verb::kDeleteCollection:
+      return "deletecollection";
   }
   return "get";
 }
@@ -60,8 +73,8 @@ std::string EscapeSegment(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-                       c == '.' || c == '~';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
     if (plain) {
       out.push_back(c);
     } else {
@@ -75,7 +88,8 @@ std::string EscapeSegment(std::string_view text) {
 std::string TargetOf(const Call& call) {
   std::string out = call.raw_path;
   if (out.empty()) {
-    out = call.resource.group.empty() ? "/api/" : "/apis/" + EscapeSegment(call.resource.group) + "/";
+    out =
+        call.resource.group.empty() ? "/api/" : "/apis/" + EscapeSegment(call.resource.group) + "/";
     out += EscapeSegment(call.resource.version);
     if (!call.ns.empty()) out += "/namespaces/" + EscapeSegment(call.ns);
     out += "/" + EscapeSegment(call.resource.resource);
@@ -103,7 +117,8 @@ Accept AcceptOf(const Call& call, bool json_only) {
     return {MetadataAccept(kProtobuf, watch, list) + "," + json, true};
   }
   if (call.form == Form::kRaw) return {kJson, false};
-  if (json_only || !call.raw_path.empty() || MessageOfResource(call.resource).empty()) return {kJson, false};
+  if (json_only || !call.raw_path.empty() || MessageOfResource(call.resource).empty())
+    return {kJson, false};
   return {std::string(kProtobuf) + (watch ? ";stream=watch," : ",") + kJson, true};
 }
 
@@ -111,11 +126,16 @@ std::string ContentTypeOf(const Call& call) {
   if (call.body.empty()) return "";
   if (!call.content_type.empty()) return call.content_type;
   switch (call.patch) {
-    case PatchType::kNone: return kJson;
-    case PatchType::kJson: return "application/json-patch+json";
-    case PatchType::kMerge: return "application/merge-patch+json";
-    case PatchType::kStrategic: return "application/strategic-merge-patch+json";
-    case PatchType::kApply: return "application/apply-patch+yaml";
+    case PatchType::kNone:
+      return kJson;
+    case PatchType::kJson:
+      return "application/json-patch+json";
+    case PatchType::kMerge:
+      return "application/merge-patch+json";
+    case PatchType::kStrategic:
+      return "application/strategic-merge-patch+json";
+    case PatchType::kApply:
+      return "application/apply-patch+yaml";
   }
   return kJson;
 }

@@ -8,15 +8,17 @@
 
 namespace kcm::host::client {
 
-std::string_view MethodOf(Verb verb);       // "GET"
-std::string_view VerbWord(Verb verb);       // "get", "list", "deletecollection"
-bool ChangesSomething(Verb verb);           // what a fence stops
+std::string_view MethodOf(Verb verb);              // "GET"
+std::string_view VerbWord(Verb verb);              // "get", "list", "deletecollection"
+bool ChangesSomething(Verb verb);                  // what a fence stops
 std::string EscapeSegment(std::string_view text);  // one path segment or query value
 
-// Path with query, without the server's prefix: "/apis/apps/v1/namespaces/default/deployments/web/scale?timeout=5s".
+// Path with query, without the server's prefix:
+// "/apis/apps/v1/namespaces/default/deployments/web/scale?timeout=5s".
 std::string TargetOf(const Call& call);
 
-// The Accept header, and whether protobuf is asked for. `json_only`: the server refused protobuf for this resource before.
+// The Accept header, and whether protobuf is asked for. `json_only`: the server refused protobuf
+// for this resource before.
 struct Accept {
   std::string value;
   bool protobuf = false;

@@ -92,8 +92,9 @@ static_assert(std::is_sorted(kKinds.begin(), kKinds.end()));
 }  // namespace
 
 std::string_view KindOfResource(std::string_view resource) {
-  const auto it = std::lower_bound(kKinds.begin(), kKinds.end(), resource,
-                                   [](const auto& row, std::string_view r) { return row.first < r; });
+  const auto it =
+      std::lower_bound(kKinds.begin(), kKinds.end(), resource,
+                       [](const auto& row, std::string_view r) { return row.first < r; });
   return it != kKinds.end() && it->first == resource ? it->second : std::string_view();
 }
 

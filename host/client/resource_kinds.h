@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kind a built-in resource holds, so that protobuf can be asked for and decoded without discovery (spec/wire.md).
+// Which kind a built-in resource holds, so that protobuf can be asked for and decoded without
+// discovery (spec/wire.md).
 #pragma once
 #include <string_view>
 

@@ -30,10 +30,11 @@ Result<std::string> Read(const Material& material) {
 
 Rotation::Rotation(RotationOptions options) : options_(std::move(options)) {
   if (options_.metrics == nullptr) return;
-  ca_reloads_ = options_.metrics->Counter({.name = "rest_client_transport_ca_reload_total",
-                                           .help = "Number of CA reload attempts, partitioned by result and reason.",
-                                           .labels = {"result", "reason"},
-                                           .buckets = {}});
+  ca_reloads_ = options_.metrics->Counter(
+      {.name = "rest_client_transport_ca_reload_total",
+       .help = "Number of CA reload attempts, partitioned by result and reason.",
+       .labels = {"result", "reason"},
+       .buckets = {}});
 }
 
 Rotation::~Rotation() {
@@ -48,8 +49,9 @@ Rotation::~Rotation() {
 
 Result<TlsFiles> Rotation::Load() {
   TlsFiles files;
-  for (const auto& [material, text] : {std::pair(&options_.ca, &files.ca_pem), std::pair(&options_.cert, &files.cert_pem),
-                                       std::pair(&options_.key, &files.key_pem)}) {
+  for (const auto& [material, text] :
+       {std::pair(&options_.ca, &files.ca_pem), std::pair(&options_.cert, &files.cert_pem),
+        std::pair(&options_.key, &files.key_pem)}) {
     Result<std::string> read = Read(*material);
     if (!read.ok()) return read.error();
     *text = *std::move(read);
@@ -104,7 +106,9 @@ Status Rotation::CheckPair() {
     files.key_pem = *key;
     if (changed) status = options_.on_pair(files);
     if (changed && status.ok()) {
-      options_.log.Info(0, "Certificate rotation detected, shutting down client connections to start using new credentials");
+      options_.log.Info(0,
+                        "Certificate rotation detected, shutting down client connections to start "
+                        "using new credentials");
     }
   }
   if (!status.ok()) {
@@ -129,15 +133,17 @@ void Rotation::BeforeRequest() {
   CheckCa();
 }
 
-void Rotation::CountCa(const char* result, const char* reason) const { ca_reloads_.With({result, reason}).Add(); }
+void Rotation::CountCa(const char* result, const char* reason) const {
+  ca_reloads_.With({result, reason}).Add();
+}
 
 void Rotation::CheckCa() {
   std::lock_guard<std::mutex> check(check_mutex_);
   const Result<std::string> ca = Read(options_.ca);
   if (!ca.ok() || ca->empty()) {
     CountCa("failure", ca.ok() ? "empty" : "read_error");
-    options_.log.Error(ca.ok() ? "file is empty" : ca.error().message, "Reloading the CA bundle failed",
-                       {{"path", options_.ca.file}});
+    options_.log.Error(ca.ok() ? "file is empty" : ca.error().message,
+                       "Reloading the CA bundle failed", {{"path", options_.ca.file}});
     return;
   }
   TlsFiles files;
@@ -148,10 +154,12 @@ void Rotation::CheckCa() {
   if (files.ca_pem == *ca) return CountCa("success", "unchanged");
   files.ca_pem = *ca;
   const std::string wrong = CheckCaBundle(*ca);
-  const Status used = wrong.empty() ? options_.on_ca(files) : Status(MakeError(Code::kInvalid, wrong));
+  const Status used =
+      wrong.empty() ? options_.on_ca(files) : Status(MakeError(Code::kInvalid, wrong));
   if (!used.ok()) {
     CountCa("failure", "ca_parse_error");
-    options_.log.Error(used.error().message, "Reloading the CA bundle failed", {{"path", options_.ca.file}});
+    options_.log.Error(used.error().message, "Reloading the CA bundle failed",
+                       {{"path", options_.ca.file}});
     return;
   }
   CountCa("success", "updated");

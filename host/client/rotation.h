@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotation: re-reads certificate, key and CA files by the rules of spec/host.md 2.3 and reports changes.
+// Rotation: re-reads certificate, key and CA files by the rules of spec/host.md 2.3 and reports
+// changes.
 #pragma once
 #include <functional>
 #include <memory>
@@ -52,12 +53,12 @@ class Rotation {
   metric::Metric ca_reloads_;
   std::mutex check_mutex_;  // one check at a time, held over file reads and callbacks
   std::mutex mutex_;
-  TlsFiles files_;                // guarded by mutex_
-  clock::MonoTime pair_read_;     // guarded by mutex_
-  clock::MonoTime ca_read_;       // guarded by mutex_
-  clock::TimerId timer_ = 0;      // guarded by mutex_
-  bool stopped_ = false;          // guarded by mutex_
-  int failures_ = 0;              // in a row, of the poll. Guarded by mutex_
+  TlsFiles files_;             // guarded by mutex_
+  clock::MonoTime pair_read_;  // guarded by mutex_
+  clock::MonoTime ca_read_;    // guarded by mutex_
+  clock::TimerId timer_ = 0;   // guarded by mutex_
+  bool stopped_ = false;       // guarded by mutex_
+  int failures_ = 0;           // in a row, of the poll. Guarded by mutex_
 };
 
 }  // namespace kcm::host::client

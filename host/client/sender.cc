@@ -17,7 +17,8 @@ constexpr clock::Duration kExtraLongWait = std::chrono::seconds(1);
 constexpr size_t kMaxErrorBody = 4 << 20;
 constexpr size_t kJoinBody = 64 << 10;  // up to here head and body go out in one write
 
-// client-go takes 5/s for qps 0 (7.1 table); our contract says <= 0 is unlimited, the flag's meaning is main's business.
+// client-go takes 5/s for qps 0 (7.1 table); our contract says <= 0 is unlimited, the flag's
+// meaning is main's business.
 SocketDeadline DeadlineOf(clock::Duration timeout) {
   return timeout.count() > 0 ? SocketDeadline::In(timeout) : SocketDeadline();
 }
@@ -35,8 +36,13 @@ struct Sender::Attempt {
   bool got_bytes = false;
 };
 
-OpenAnswer::OpenAnswer(Transport* transport, Side side, std::unique_ptr<Connection> connection, Cancellation* cancel)
-    : transport_(transport), side_(side), connection_(std::move(connection)), cancel_(cancel), exchange_(connection_.get()) {
+OpenAnswer::OpenAnswer(Transport* transport, Side side, std::unique_ptr<Connection> connection,
+                       Cancellation* cancel)
+    : transport_(transport),
+      side_(side),
+      connection_(std::move(connection)),
+      cancel_(cancel),
+      exchange_(connection_.get()) {
   if (cancel_ != nullptr) cancel_id_ = cancel_->OnCancel([c = connection_.get()] { c->Abort(); });
 }
 
@@ -47,18 +53,21 @@ OpenAnswer::~OpenAnswer() {
 
 Result<std::string> OpenAnswer::ReadAll(size_t limit) {
   std::string body;
-  if (head_.content_length > 0) body.reserve(std::min(limit, static_cast<size_t>(head_.content_length)));
+  if (head_.content_length > 0)
+    body.reserve(std::min(limit, static_cast<size_t>(head_.content_length)));
   for (;;) {
     const size_t old = body.size();
-    const size_t left = head_.content_length > 0 && static_cast<size_t>(head_.content_length) > old
-                            ? std::min<size_t>(static_cast<size_t>(head_.content_length) - old, 1 << 20)
-                            : 8192;
+    const size_t left =
+        head_.content_length > 0 && static_cast<size_t>(head_.content_length) > old
+            ? std::min<size_t>(static_cast<size_t>(head_.content_length) - old, 1 << 20)
+            : 8192;
     body.resize(old + left);
     const Result<size_t> n = Read(body.data() + old, left);
     body.resize(old + (n.ok() ? *n : 0));
     if (!n.ok()) return n.error();
     if (*n == 0) return body;
-    if (body.size() > limit) return TransportError(kCauseOther, "answer larger than " + std::to_string(limit) + " bytes");
+    if (body.size() > limit)
+      return TransportError(kCauseOther, "answer larger than " + std::to_string(limit) + " bytes");
   }
 }
 
@@ -70,7 +79,8 @@ Sender::Sender(const ClientOptions& options)
 
 bool Sender::JsonOnly(const Call& call) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return !json_only_.empty() && json_only_.count(call.resource.group + "/" + call.resource.resource) > 0;
+  return !json_only_.empty() &&
+         json_only_.count(call.resource.group + "/" + call.resource.resource) > 0;
 }
 
 void Sender::UseJson(const Call& call) {
@@ -136,8 +146,10 @@ void Sender::LogThrottled(const Call& call, clock::Duration waited) {
   if (!options_.log.Enabled(level)) return;
   const double seconds = std::chrono::duration<double>(waited).count();
   options_.log.Info(level, "Waited before sending request",
-                    {{"delay", std::to_string(seconds) + "s"}, {"reason", "client-side throttling, not priority and fairness"},
-                     {"verb", MethodOf(call.verb)}, {"URL", transport_.base_url() + TargetOf(call)}});
+                    {{"delay", std::to_string(seconds) + "s"},
+                     {"reason", "client-side throttling, not priority and fairness"},
+                     {"verb", MethodOf(call.verb)},
+                     {"URL", transport_.base_url() + TargetOf(call)}});
 }
 
 Status Sender::CheckFence(const Call& call, SocketDeadline* deadline) const {
@@ -167,15 +179,25 @@ Result<std::string> Sender::Credential() {
 void Sender::Rejected(const OpenAnswer& answer) {
   if (options_.token == nullptr) return transport_.Rejected(answer.credential_);
   constexpr size_t kBearer = 7;  // "Bearer "
-  if (answer.credential_.size() > kBearer) options_.token->Invalidate(answer.credential_.substr(kBearer));
+  if (answer.credential_.size() > kBearer)
+    options_.token->Invalidate(answer.credential_.substr(kBearer));
 }
 
-std::string Sender::Head(const Call& call, const Attempt& attempt, const std::string& credential) const {
+std::string Sender::Head(const Call& call, const Attempt& attempt,
+                         const std::string& credential) const {
   std::string out;
   out.reserve(512 + (call.body.size() <= kJoinBody ? call.body.size() : 0));
-  out.append(attempt.method).append(" ").append(transport_.target_prefix()).append(TargetOf(call)).append(" HTTP/1.1\r\n");
+  out.append(attempt.method)
+      .append(" ")
+      .append(transport_.target_prefix())
+      .append(TargetOf(call))
+      .append(" HTTP/1.1\r\n");
   out.append(transport_.common_headers());
-  out.append("User-Agent: ").append(options_.user_agent).append("\r\nAccept: ").append(attempt.accept.value).append("\r\n");
+  out.append("User-Agent: ")
+      .append(options_.user_agent)
+      .append("\r\nAccept: ")
+      .append(attempt.accept.value)
+      .append("\r\n");
   if (!credential.empty()) out.append("Authorization: ").append(credential).append("\r\n");
   if (options_.token == nullptr) out.append(transport_.identity_headers());
   const std::string content_type = ContentTypeOf(call);
@@ -186,7 +208,8 @@ std::string Sender::Head(const Call& call, const Attempt& attempt, const std::st
   return out.append("\r\n");
 }
 
-Result<std::unique_ptr<OpenAnswer>> Sender::Exchange(const Call& call, Attempt* attempt, bool fresh_only) {
+Result<std::unique_ptr<OpenAnswer>> Sender::Exchange(const Call& call, Attempt* attempt,
+                                                     bool fresh_only) {
   SocketDeadline deadline = attempt->deadline;
   Status allowed = CheckFence(call, &deadline);
   if (!allowed.ok()) return allowed.error();
@@ -214,7 +237,8 @@ Result<std::unique_ptr<OpenAnswer>> Sender::Exchange(const Call& call, Attempt* 
   attempt->bytes_went_out = true;
   Status sent = answer->exchange_.Send(request, deadline);
   if (sent.ok() && !joined) sent = answer->exchange_.Send(call.body, deadline);
-  // A server may answer (413, 401) and close before it has read everything: its words say more than "broken pipe".
+  // A server may answer (413, 401) and close before it has read everything: its words say more than
+  // "broken pipe".
   if (!sent.ok() && sent.error().cause != kCauseReset) return sent.error();
   Result<ResponseHead> head = answer->exchange_.ReadHead(deadline);
   attempt->got_bytes = answer->exchange_.got_bytes();
@@ -226,15 +250,19 @@ Result<std::unique_ptr<OpenAnswer>> Sender::Exchange(const Call& call, Attempt* 
 Result<std::unique_ptr<OpenAnswer>> Sender::SendOnce(const Call& call, Attempt* attempt) {
   const clock::MonoTime start = options_.clock->Monotonic();
   Result<std::unique_ptr<OpenAnswer>> answer = Exchange(call, attempt, false);
-  // A kept connection that the server closed in the moment of reuse: reads go out again at once, writes never (T17).
-  if (!answer.ok() && attempt->reused && !attempt->got_bytes && attempt->method == "GET" && IsStreamEnd(answer.error())) {
+  // A kept connection that the server closed in the moment of reuse: reads go out again at once,
+  // writes never (T17).
+  if (!answer.ok() && attempt->reused && !attempt->got_bytes && attempt->method == "GET" &&
+      IsStreamEnd(answer.error())) {
     answer = Exchange(call, attempt, true);
   }
-  // The lease client has 10 s for its renewal: it must not meet one dead kept connection after the other (T6).
+  // The lease client has 10 s for its renewal: it must not meet one dead kept connection after the
+  // other (T6).
   if (!answer.ok() && attempt->reused && answer.code() == Code::kTimeout) transport_.DropIdle();
-  if (answer.ok() || attempt->bytes_went_out || answer.code() == Code::kTransport || answer.code() == Code::kTimeout) {
-    metrics_.Attempt(attempt->method, answer.ok() ? (*answer)->head().status : 0, options_.clock->Monotonic() - start,
-                     call.body.size());
+  if (answer.ok() || attempt->bytes_went_out || answer.code() == Code::kTransport ||
+      answer.code() == Code::kTimeout) {
+    metrics_.Attempt(attempt->method, answer.ok() ? (*answer)->head().status : 0,
+                     options_.clock->Monotonic() - start, call.body.size());
   }
   return answer;
 }
@@ -245,7 +273,8 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendWithRetries(const Call& call, bo
   attempt.accept = AcceptOf(call, json_only);
   std::string previous;
   for (int tries = 0;; ++tries) {
-    if (call.cancel != nullptr && call.cancel->cancelled()) return MakeError(Code::kCancelled, "cancelled");
+    if (call.cancel != nullptr && call.cancel->cancelled())
+      return MakeError(Code::kCancelled, "cancelled");
     if (call.rate_limited) {
       const Status turn = Throttle(call, attempt.method);
       if (!turn.ok()) return turn.error();
@@ -257,25 +286,31 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendWithRetries(const Call& call, bo
     clock::Duration delay{0};
     int code = 0;
     if (!answer.ok()) {
-      if (call.cancel != nullptr && call.cancel->cancelled()) return MakeError(Code::kCancelled, "cancelled");
-      const bool again = attempt.method == "GET" && answer.code() == Code::kTransport && IsStreamEnd(answer.error());
+      if (call.cancel != nullptr && call.cancel->cancelled())
+        return MakeError(Code::kCancelled, "cancelled");
+      const bool again = attempt.method == "GET" && answer.code() == Code::kTransport &&
+                         IsStreamEnd(answer.error());
       if (!again || last) {
         Error error = answer.error();
         if (!previous.empty()) error.message += " - error from a previous attempt: " + previous;
-        return error.code == Code::kTransport || error.code == Code::kTimeout ? Explain(call, std::move(error)) : error;
+        return error.code == Code::kTransport || error.code == Code::kTimeout
+                   ? Explain(call, std::move(error))
+                   : error;
       }
       previous = answer.error().message;
       delay = kTransportRetryDelay;
     } else {
       const ResponseHead& head = (*answer)->head();
-      const bool again = (head.status == 429 || head.status >= 500) && head.retry_after_seconds >= 0;
+      const bool again =
+          (head.status == 429 || head.status >= 500) && head.retry_after_seconds >= 0;
       if (!again || last) return answer;
       code = head.status;
       previous = "HTTP status " + std::to_string(code);
       delay = std::chrono::seconds(std::min<int64_t>(head.retry_after_seconds, 86'400));
       if (options_.log.Enabled(4)) {
         options_.log.Info(4, "Got a Retry-After response",
-                          {{"delay", std::to_string(head.retry_after_seconds) + "s"}, {"attempt", tries + 1},
+                          {{"delay", std::to_string(head.retry_after_seconds) + "s"},
+                           {"attempt", tries + 1},
                            {"url", transport_.base_url() + TargetOf(call)}});
       }
       (void)(*answer)->ReadAll(kMaxErrorBody);  // so that the connection can be used again

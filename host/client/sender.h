@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sender: sends a Call with the retry rules of spec/host.md 7.2 and hands out the open answer. Private to host/client.
+// Sender: sends a Call with the retry rules of spec/host.md 7.2 and hands out the open answer.
+// Private to host/client.
 //
-// Order in one attempt: rate limiter, fence, token, connection, fence again, bytes. The fence's deadline cuts every wait that
-// follows it (design 7).
+// Order in one attempt: rate limiter, fence, token, connection, fence again, bytes. The fence's
+// deadline cuts every wait that follows it (design 7).
 #pragma once
 #include <memory>
 #include <mutex>
@@ -17,11 +18,12 @@
 
 namespace kcm::host::client {
 
-// An answer whose head has arrived. Its connection returns to the pool once the body has been read to the end, and is closed
-// otherwise. One thread.
+// An answer whose head has arrived. Its connection returns to the pool once the body has been read
+// to the end, and is closed otherwise. One thread.
 class OpenAnswer {
  public:
-  OpenAnswer(Transport* transport, Side side, std::unique_ptr<Connection> connection, Cancellation* cancel);
+  OpenAnswer(Transport* transport, Side side, std::unique_ptr<Connection> connection,
+             Cancellation* cancel);
   ~OpenAnswer();
   OpenAnswer(const OpenAnswer&) = delete;
   OpenAnswer& operator=(const OpenAnswer&) = delete;
@@ -51,9 +53,11 @@ class Sender {
  public:
   explicit Sender(const ClientOptions& options);
 
-  // Any HTTP status; 2xx or not is the caller's business. 406/415 for protobuf falls back to JSON by itself.
+  // Any HTTP status; 2xx or not is the caller's business. 406/415 for protobuf falls back to JSON
+  // by itself.
   Result<std::unique_ptr<OpenAnswer>> Send(const Call& call);
-  // The resource's objects hold what our protobuf table does not know, or the server refused protobuf: JSON from now on.
+  // The resource's objects hold what our protobuf table does not know, or the server refused
+  // protobuf: JSON from now on.
   void UseJson(const Call& call);
   ClientMetrics& metrics() { return metrics_; }
   // The answer was 401.
@@ -79,7 +83,7 @@ class Sender {
   RateLimiter limiter_;
   ClientMetrics metrics_;
   std::mutex mutex_;
-  std::set<std::string> json_only_;      // resources. Guarded by mutex_
+  std::set<std::string> json_only_;         // resources. Guarded by mutex_
   clock::MonoTime logged_1s_, logged_10s_;  // last lines about throttling. Guarded by mutex_
 };
 

@@ -28,7 +28,8 @@ Status CreateNamespace(const ServiceAccountTokenOptions& o) {
   create.body = R"({"kind":"Namespace","apiVersion":"v1","metadata":{"name":")" + o.ns + R"("}})";
   const Result<Answer> created = o.client->Do(create);
   if (!created.ok() && !created.error().Is(Code::kAlreadyExists)) {
-    o.log.Error(created.error().message, "Create non-exist namespace failed", {{"namespace", o.ns}});
+    o.log.Error(created.error().message, "Create non-exist namespace failed",
+                {{"namespace", o.ns}});
   }
   return Ok();
 }
@@ -56,8 +57,8 @@ class Source : public TokenSource {
   const ServiceAccountTokenOptions o_;
   std::mutex fetch_mutex_;  // one fetch at a time; the others wait for its result
   std::mutex mutex_;
-  std::string token_;              // guarded by mutex_
-  clock::MonoTime refresh_at_;     // guarded by mutex_
+  std::string token_;           // guarded by mutex_
+  clock::MonoTime refresh_at_;  // guarded by mutex_
 };
 
 void Source::Pause(clock::Duration d) {
@@ -68,7 +69,11 @@ void Source::Pause(clock::Duration d) {
 }
 
 Result<Source::Fetched> Source::Fetch() {
-  Call call{.verb = Verb::kCreate, .resource = ServiceAccounts(), .ns = o_.ns, .name = o_.name, .subresource = "token"};
+  Call call{.verb = Verb::kCreate,
+            .resource = ServiceAccounts(),
+            .ns = o_.ns,
+            .name = o_.name,
+            .subresource = "token"};
   call.body = kTokenRequest;
   const Result<Answer> answer = o_.client->Do(call);
   if (!answer.ok()) return answer.error();
@@ -80,7 +85,8 @@ Result<Source::Fetched> Source::Fetch() {
     return MakeError(Code::kInternal, "the server sent a TokenRequest without a usable token");
   }
   const auto expires = rules::TimeOf(status.Get("expirationTimestamp"));
-  out.lifetime = expires ? std::max(kMinLifetime, clock::Duration(*expires - o_.clock->Now())) : kMinLifetime;
+  out.lifetime =
+      expires ? std::max(kMinLifetime, clock::Duration(*expires - o_.clock->Now())) : kMinLifetime;
   return out;
 }
 
@@ -115,7 +121,8 @@ Result<std::string> Source::Token() {
     }
     std::unique_lock<std::mutex> fetching(fetch_mutex_, std::defer_lock);
     if (!fetching.try_lock()) {
-      // While another thread refreshes, an old token still serves; without one we wait and look again.
+      // While another thread refreshes, an old token still serves; without one we wait and look
+      // again.
       {
         std::lock_guard<std::mutex> lock(mutex_);
         if (!token_.empty()) return token_;
@@ -133,7 +140,8 @@ Result<std::string> Source::Token() {
     }
     if (token_.empty()) return fetched.error();
     refresh_at_ = o_.clock->Monotonic() + kRefreshRetry;
-    o_.log.Error(fetched.error().message, "Unable to rotate token", {{"serviceAccount", o_.ns + "/" + o_.name}});
+    o_.log.Error(fetched.error().message, "Unable to rotate token",
+                 {{"serviceAccount", o_.ns + "/" + o_.name}});
     return token_;
   }
   return MakeError(Code::kInternal, "failed to get token for " + o_.ns + "/" + o_.name);
@@ -148,7 +156,8 @@ Status EnsureServiceAccount(const ServiceAccountTokenOptions& o) {
   if (!found.error().Is(Code::kNotFound)) return found.error();
   (void)CreateNamespace(o);  // only logged (3.3 step 1)
   Call create{.verb = Verb::kCreate, .resource = ServiceAccounts(), .ns = o.ns};
-  create.body = R"({"kind":"ServiceAccount","apiVersion":"v1","metadata":{"namespace":")" + o.ns + R"(","name":")" + o.name + R"("}})";
+  create.body = R"({"kind":"ServiceAccount","apiVersion":"v1","metadata":{"namespace":")" + o.ns +
+                R"(","name":")" + o.name + R"("}})";
   const Result<Answer> created = o.client->Do(create);
   if (created.ok()) return Ok();
   if (!created.error().Is(Code::kAlreadyExists)) return created.error();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ServiceAccountToken: tokens of kube-system/<name> by TokenRequest, for --use-service-account-credentials (spec/host.md 3.3).
+// ServiceAccountToken: tokens of kube-system/<name> by TokenRequest, for
+// --use-service-account-credentials (spec/host.md 3.3).
 //
-// A token is used until 80 % of its real lifetime have passed; a failed refresh keeps the old one; a 401 drops it. A missing
-// account is (re-)created. Sharing one account between controllers is sharing the TokenSource. Tokens are never logged.
+// A token is used until 80 % of its real lifetime have passed; a failed refresh keeps the old one;
+// a 401 drops it. A missing account is (re-)created. Sharing one account between controllers is
+// sharing the TokenSource. Tokens are never logged.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,7 +16,7 @@ namespace kcm::host::client {
 struct ServiceAccountTokenOptions {
   std::shared_ptr<Client> client{};  // root identity; fenced like any writer (design 7)
   std::string ns = "kube-system";
-  std::string name{};               // Client of table 1.6
+  std::string name{};  // Client of table 1.6
   clock::Clock* clock = nullptr;
   log::Logger log{};
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketDeadline: when a socket operation gives up. Sockets stay on real time whatever the host's Clock is (host/clock),
-// because the kernel does.
+// SocketDeadline: when a socket operation gives up. Sockets stay on real time whatever the host's
+// Clock is (host/clock), because the kernel does.
 #pragma once
 #include <ctime>
 

@@ -34,15 +34,17 @@ Status Authenticate(Connection* connection, const Proxy& proxy, SocketDeadline d
   Status status = connection->Write(request, deadline);
   char answer[2] = {};
   if (status.ok()) status = ReadExactly(connection, answer, sizeof answer, deadline);
-  if (status.ok() && answer[1] != 0) return TransportError(kCauseOther, "socks5 proxy refused user and password");
+  if (status.ok() && answer[1] != 0)
+    return TransportError(kCauseOther, "socks5 proxy refused user and password");
   return status;
 }
 
 }  // namespace
 
-Status Socks5Connect(Connection* connection, const Proxy& proxy, const std::string& host, uint16_t port,
-                     SocketDeadline deadline) {
-  if (host.size() > 255) return TransportError(kCauseOther, "socks5 proxy: host name longer than 255 bytes");
+Status Socks5Connect(Connection* connection, const Proxy& proxy, const std::string& host,
+                     uint16_t port, SocketDeadline deadline) {
+  if (host.size() > 255)
+    return TransportError(kCauseOther, "socks5 proxy: host name longer than 255 bytes");
   const bool user = !proxy.username.empty();
   std::string greeting = {kVersion, static_cast<char>(user ? 2 : 1), kNoAuth};
   if (user) greeting += kUserPassword;
@@ -56,7 +58,8 @@ Status Socks5Connect(Connection* connection, const Proxy& proxy, const std::stri
   if (method[1] == kUserPassword) status = Authenticate(connection, proxy, deadline);
   if (!status.ok()) return status;
 
-  std::string request = {kVersion, 1 /* CONNECT */, 0, 3 /* by name */, static_cast<char>(host.size())};
+  std::string request = {kVersion, 1 /* CONNECT */, 0, 3 /* by name */,
+                         static_cast<char>(host.size())};
   request += host;
   request += static_cast<char>(port >> 8);
   request += static_cast<char>(port & 0xff);
@@ -65,10 +68,14 @@ Status Socks5Connect(Connection* connection, const Proxy& proxy, const std::stri
   if (status.ok()) status = ReadExactly(connection, head, sizeof head, deadline);
   if (!status.ok()) return status;
   if (head[1] != 0) {
-    return TransportError(kCauseOther, "socks5 proxy could not connect to " + host + ": code " + std::to_string(head[1]));
+    return TransportError(kCauseOther, "socks5 proxy could not connect to " + host + ": code " +
+                                           std::to_string(head[1]));
   }
-  // The bound address is of no use, but it must be read: 4 or 16 bytes or a name, and a port; one byte is read already.
-  const size_t address = head[3] == 1 ? 4 : head[3] == 4 ? 16 : size_t{static_cast<unsigned char>(head[4])} + 1;
+  // The bound address is of no use, but it must be read: 4 or 16 bytes or a name, and a port; one
+  // byte is read already.
+  const size_t address = head[3] == 1   ? 4
+                         : head[3] == 4 ? 16
+                                        : size_t{static_cast<unsigned char>(head[4])} + 1;
   char rest[258];
   return ReadExactly(connection, rest, address - 1 + 2, deadline);
 }

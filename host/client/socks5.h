@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client side of a SOCKS5 CONNECT (RFC 1928, 1929), spoken over a fresh connection to the proxy.
+// The client side of a SOCKS5 CONNECT (RFC 1928, 1929), spoken over a fresh connection to the
+// proxy.
 #pragma once
 #include <string>
 
@@ -12,7 +13,7 @@ namespace kcm::host::client {
 class Connection;
 
 // The proxy resolves `host`. After Ok the connection leads to the server.
-Status Socks5Connect(Connection* connection, const Proxy& proxy, const std::string& host, uint16_t port,
-                     SocketDeadline deadline);
+Status Socks5Connect(Connection* connection, const Proxy& proxy, const std::string& host,
+                     uint16_t port, SocketDeadline deadline);
 
 }  // namespace kcm::host::client

@@ -16,9 +16,15 @@ namespace {
 
 constexpr int kMaxCertificates = 10000;  // of one bundle
 
-struct FreeBio { void operator()(BIO* p) const { BIO_free(p); } };
-struct FreeX509 { void operator()(X509* p) const { X509_free(p); } };
-struct FreeKey { void operator()(EVP_PKEY* p) const { EVP_PKEY_free(p); } };
+struct FreeBio {
+  void operator()(BIO* p) const { BIO_free(p); }
+};
+struct FreeX509 {
+  void operator()(X509* p) const { X509_free(p); }
+};
+struct FreeKey {
+  void operator()(EVP_PKEY* p) const { EVP_PKEY_free(p); }
+};
 using BioPtr = std::unique_ptr<BIO, FreeBio>;
 using X509Ptr = std::unique_ptr<X509, FreeX509>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, FreeKey>;
@@ -26,7 +32,9 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, FreeKey>;
 // An encrypted key must fail, not ask the terminal.
 int NoPassphrase(char*, int, int, void*) { return 0; }
 
-BioPtr Open(const std::string& pem) { return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()))); }
+BioPtr Open(const std::string& pem) {
+  return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+}
 
 Error Bad(std::string message) {
   ERR_clear_error();
@@ -62,7 +70,8 @@ Status Trust(SSL_CTX* ctx, const TlsMaterial& material) {
       X509_STORE_add_cert(store, c.get());
       return true;
     });
-    if (count == 0) return Bad("unable to load root certificates: no PEM certificate in the CA bundle");
+    if (count == 0)
+      return Bad("unable to load root certificates: no PEM certificate in the CA bundle");
     // Go trusts every certificate of the bundle as it is, not only self-signed roots.
     X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   }
@@ -74,7 +83,8 @@ Status Trust(SSL_CTX* ctx, const TlsMaterial& material) {
     }
     return Ok();
   }
-  X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  X509_VERIFY_PARAM_set_hostflags(
+      param, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   if (X509_VERIFY_PARAM_set1_host(param, material.server_name.c_str(), 0) != 1) {
     return Bad("server name \"" + material.server_name + "\" can not be verified");
   }
@@ -90,8 +100,10 @@ Status UsePair(SSL_CTX* ctx, const TlsMaterial& material) {
   });
   if (count == 0) return Bad("tls: failed to find any PEM data in certificate input");
   const BioPtr bio = Open(material.key_pem);
-  const KeyPtr key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr) : nullptr);
-  if (!key) return Bad("tls: failed to find any PEM data in key input (an encrypted key can not be used)");
+  const KeyPtr key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr)
+                       : nullptr);
+  if (!key)
+    return Bad("tls: failed to find any PEM data in key input (an encrypted key can not be used)");
   if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
     return Bad("tls: private key does not match public key");
   }
@@ -110,12 +122,14 @@ Result<Poco::Net::Context::Ptr> MakeTlsContext(const TlsMaterial& material) {
     Poco::Net::Context::Params params;
     params.verificationMode = Poco::Net::Context::VERIFY_RELAXED;
     params.loadDefaultCAs = false;
-    Poco::Net::Context::Ptr context(new Poco::Net::Context(Poco::Net::Context::TLS_CLIENT_USE, params));
+    Poco::Net::Context::Ptr context(
+        new Poco::Net::Context(Poco::Net::Context::TLS_CLIENT_USE, params));
     SSL_CTX* ctx = context->sslContext();
     SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_default_passwd_cb(ctx, NoPassphrase);
     // Idle watches give their buffers back; a non-blocking write may go on from another address.
-    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     const Status trust = Trust(ctx, material);
     if (!trust.ok()) return trust.error();

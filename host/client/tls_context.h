@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS contexts of one server: what is trusted, which name the server must prove, which certificate we show (spec/host.md 2.2,
-// 7.3). Private to host/client (includes Poco).
+// TLS contexts of one server: what is trusted, which name the server must prove, which certificate
+// we show (spec/host.md 2.2, 7.3). Private to host/client (includes Poco).
 //
-// The expected name or address is pinned in the context, so OpenSSL checks it in every handshake, loopback included; Poco's
-// global SSLManager is not involved. TLS 1.2 at least. A failed check reads "certificate verify failed".
+// The expected name or address is pinned in the context, so OpenSSL checks it in every handshake,
+// loopback included; Poco's global SSLManager is not involved. TLS 1.2 at least. A failed check
+// reads "certificate verify failed".
 #pragma once
 #include <Poco/Net/Context.h>
 

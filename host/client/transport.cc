@@ -26,7 +26,8 @@ std::string Header(const std::string& name, const std::string& value) {
 
 // Impersonate-Extra-<key>: what a header name can not hold is percent-encoded.
 std::string EncodeExtraKey(const std::string& key) {
-  static constexpr char kToken[] = "!#$&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  static constexpr char kToken[] =
+      "!#$&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
   for (const char c : key) {
@@ -45,9 +46,11 @@ std::string Impersonation(const Config& config) {
   if (config.impersonate_user.empty()) return out;
   out += Header("Impersonate-User", config.impersonate_user);
   if (!config.impersonate_uid.empty()) out += Header("Impersonate-Uid", config.impersonate_uid);
-  for (const std::string& group : config.impersonate_groups) out += Header("Impersonate-Group", group);
+  for (const std::string& group : config.impersonate_groups)
+    out += Header("Impersonate-Group", group);
   for (const auto& [key, values] : config.impersonate_extra) {
-    for (const std::string& value : values) out += Header("Impersonate-Extra-" + EncodeExtraKey(key), value);
+    for (const std::string& value : values)
+      out += Header("Impersonate-Extra-" + EncodeExtraKey(key), value);
   }
   return out;
 }
@@ -55,13 +58,17 @@ std::string Impersonation(const Config& config) {
 }  // namespace
 
 Transport::Transport(Config config, ServerAddress address, Proxy proxy, TransportOptions options)
-    : config_(std::move(config)), address_(std::move(address)), proxy_(std::move(proxy)), options_(std::move(options)) {
+    : config_(std::move(config)),
+      address_(std::move(address)),
+      proxy_(std::move(proxy)),
+      options_(std::move(options)) {
   host_label_ = address_.HostPort();
   base_url_ = (address_.tls ? "https://" : "http://") + host_label_ + address_.path;
   const bool absolute = proxy_.kind == Proxy::Kind::kHttp && !address_.tls;
   target_prefix_ = absolute ? base_url_ : address_.path;
   common_headers_ = Header("Host", host_label_);
-  if (absolute && !proxy_.username.empty()) common_headers_ += Header("Proxy-Authorization", ProxyAuthorization(proxy_));
+  if (absolute && !proxy_.username.empty())
+    common_headers_ += Header("Proxy-Authorization", ProxyAuthorization(proxy_));
   // Over plain http no credentials are sent (2.2).
   if (address_.tls) identity_headers_ = Impersonation(config_);
   credentials_ = MakeCredentials(address_.tls ? config_ : Config(),
@@ -77,9 +84,17 @@ Transport::~Transport() {
 Status Transport::Init() {
   if (!address_.tls) return Ok();
   if (config_.insecure_skip_tls_verify && !config_.ca.empty()) {
-    return MakeError(Code::kInvalid, "specifying a root certificates file with the insecure flag is not allowed");
+    return MakeError(Code::kInvalid,
+                     "specifying a root certificates file with the insecure flag is not allowed");
   }
-  RotationOptions rotation{config_.ca, config_.client_cert, config_.client_key, options_.clock, options_.log, options_.metrics, {}, {}};
+  RotationOptions rotation{config_.ca,
+                           config_.client_cert,
+                           config_.client_key,
+                           options_.clock,
+                           options_.log,
+                           options_.metrics,
+                           {},
+                           {}};
   rotation.on_pair = [this](const TlsFiles& files) {
     const Status built = Rebuild(files);
     if (built.ok()) CloseIdle(true);
@@ -157,7 +172,8 @@ std::unique_ptr<Connection> Transport::TakeIdle(Side side) {
       idle.pop_back();
       active_.insert(taken.connection.get());
     }
-    if (now - taken.since < kMaxIdleTime && !taken.connection->Stale()) return std::move(taken.connection);
+    if (now - taken.since < kMaxIdleTime && !taken.connection->Stale())
+      return std::move(taken.connection);
     GiveBack(std::move(taken.connection), side, false);
   }
 }
@@ -179,7 +195,8 @@ Status Transport::Connect(Connection* connection, Side side, SocketDeadline dead
     std::lock_guard<std::mutex> lock(mutex_);
     endpoint.tls = contexts_[static_cast<size_t>(side)];
   }
-  const std::string& name = config_.tls_server_name.empty() ? address_.host : config_.tls_server_name;
+  const std::string& name =
+      config_.tls_server_name.empty() ? address_.host : config_.tls_server_name;
   if (!IsAddress(name)) endpoint.sni = name;
   return connection->Connect(endpoint, deadline);
 }
@@ -198,7 +215,8 @@ void Transport::GiveBack(std::unique_ptr<Connection> connection, Side side, bool
   // Oldest first: too many, or too long idle.
   size_t drop = idle.size() > kMaxIdle ? idle.size() - kMaxIdle : 0;
   while (drop < idle.size() && now - idle[drop].since >= kMaxIdleTime) ++drop;
-  std::move(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(drop), std::back_inserter(closing));
+  std::move(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(drop),
+            std::back_inserter(closing));
   idle.erase(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(drop));
 }
 
@@ -212,7 +230,8 @@ Result<std::shared_ptr<Transport>> MakeTransport(const Config& config, Transport
   if (!address.ok()) return address.error();
   Result<Proxy> proxy = ChooseProxy(config.proxy_url, *address, options.env);
   if (!proxy.ok()) return proxy.error();
-  auto transport = std::make_shared<Transport>(config, *std::move(address), *std::move(proxy), std::move(options));
+  auto transport = std::make_shared<Transport>(config, *std::move(address), *std::move(proxy),
+                                               std::move(options));
   const Status ready = transport->Init();
   if (!ready.ok()) return ready.error();
   return transport;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transport: connections, TLS and identity of one Config, shared by many Clients (spec/host.md 2.3, 7.3).
+// Transport: connections, TLS and identity of one Config, shared by many Clients
+// (spec/host.md 2.3, 7.3).
 //
 //   auto transport = MakeTransport(config, {.clock = &clock, .log = log, .metrics = &registry});
 //   Client client({.transport = *transport, .user_agent = UserAgent(...), ...});
 //
-// A connection carries one request at a time and is kept alive afterwards (idle 90 s, at most 25). Requests of a client with
-// its own token use connections without the client certificate, because a certificate beats a token (design 7). Host names
-// are always verified, loopback too. Rotated certificate, key and CA files are picked up as 2.3 says; a changed client
-// certificate closes every connection that was made with the old one. Thread-safe.
+// A connection carries one request at a time and is kept alive afterwards (idle 90 s, at most 25).
+// Requests of a client with its own token use connections without the client certificate, because a
+// certificate beats a token (design 7). Host names are always verified, loopback too. Rotated
+// certificate, key and CA files are picked up as 2.3 says; a changed client certificate closes
+// every connection that was made with the old one. Thread-safe.
 #pragma once
 #include <functional>
 #include <memory>
@@ -33,7 +35,8 @@ Result<std::shared_ptr<Transport>> MakeTransport(const Config& config, Transport
 const std::string& HostLabel(const Transport& transport);
 // Connections open now, idle or in use. For tests and metrics.
 size_t OpenConnections(const Transport& transport);
-// Closes idle connections and aborts those in use: no request of this process is on the wire afterwards (loss of the lease).
+// Closes idle connections and aborts those in use: no request of this process is on the wire
+// afterwards (loss of the lease).
 void AbortAll(Transport& transport);
 
 }  // namespace kcm::host::client

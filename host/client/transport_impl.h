@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transport's inside: the pool and the TLS contexts. Private to host/client; the contract is in transport.h.
+// Transport's inside: the pool and the TLS contexts. Private to host/client; the contract is in
+// transport.h.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -17,7 +18,8 @@
 
 namespace kcm::host::client {
 
-// Whose connections: those that show our client certificate, and those for requests with a token of their own.
+// Whose connections: those that show our client certificate, and those for requests with a token of
+// their own.
 enum class Side : uint8_t { kIdentity, kBare };
 inline constexpr size_t kSides = 2;
 
@@ -43,16 +45,19 @@ class Transport {
 
   const ServerAddress& address() const { return address_; }
   const std::string& host_label() const { return host_label_; }
-  // What stands in front of a path in the request line: the path prefix, with an http proxy the whole URL.
+  // What stands in front of a path in the request line: the path prefix, with an http proxy the
+  // whole URL.
   const std::string& target_prefix() const { return target_prefix_; }
   // "https://host:port/prefix", for messages.
   const std::string& base_url() const { return base_url_; }
-  // Complete header lines of every request (Host, proxy authorization) / of the identity side only (Impersonate-*).
+  // Complete header lines of every request (Host, proxy authorization) / of the identity side only
+  // (Impersonate-*).
   const std::string& common_headers() const { return common_headers_; }
   const std::string& identity_headers() const { return identity_headers_; }
   size_t open_connections() const;
   void AbortAll();
-  // Closes what is idle: after a request on a kept connection timed out, the others may be dead too.
+  // Closes what is idle: after a request on a kept connection timed out, the others may be dead
+  // too.
   void DropIdle() { CloseIdle(false); }
 
  private:
@@ -77,9 +82,9 @@ class Transport {
   mutable std::mutex mutex_;
   Poco::Net::Context::Ptr contexts_[kSides];  // guarded by mutex_
   TlsFiles files_;                            // guarded by mutex_; what contexts_ were made from
-  uint64_t generation_ = 1;                   // guarded by mutex_; rises when connections must not be pooled again
-  std::vector<Idle> idle_[kSides];            // guarded by mutex_; newest last
-  std::set<Connection*> active_;              // guarded by mutex_
+  uint64_t generation_ = 1;  // guarded by mutex_; rises when connections must not be pooled again
+  std::vector<Idle> idle_[kSides];  // guarded by mutex_; newest last
+  std::set<Connection*> active_;    // guarded by mutex_
 };
 
 }  // namespace kcm::host::client

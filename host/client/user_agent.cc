@@ -31,9 +31,11 @@ std::string OrUnknown(std::string_view part) {
 
 std::string UserAgent(std::string_view argv0, std::string_view version, std::string_view commit,
                       std::string_view suffix) {
-  const std::string_view base = argv0.substr(argv0.rfind('/') == std::string_view::npos ? 0 : argv0.rfind('/') + 1);
-  std::string out = OrUnknown(base) + "/" + OrUnknown(version.substr(0, version.find('-'))) + " (linux/" +
-                    OrUnknown(GoArch()) + ") kubernetes/" + OrUnknown(commit.substr(0, 7));
+  const std::string_view base =
+      argv0.substr(argv0.rfind('/') == std::string_view::npos ? 0 : argv0.rfind('/') + 1);
+  std::string out = OrUnknown(base) + "/" + OrUnknown(version.substr(0, version.find('-'))) +
+                    " (linux/" + OrUnknown(GoArch()) + ") kubernetes/" +
+                    OrUnknown(commit.substr(0, 7));
   if (!suffix.empty()) out.append("/").append(suffix);
   return out;
 }

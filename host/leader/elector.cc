@@ -24,7 +24,8 @@ clock::Duration Times(double factor, clock::Duration d) {
 }  // namespace
 
 std::string ValidateTimings(const Options& o) {
-  if (o.lease_duration <= o.renew_deadline) return "leaseDuration must be greater than renewDeadline";
+  if (o.lease_duration <= o.renew_deadline)
+    return "leaseDuration must be greater than renewDeadline";
   if (o.renew_deadline <= Times(kJitterFactor, o.retry_period)) {
     return "renewDeadline must be greater than retryPeriod*JitterFactor";
   }
@@ -46,13 +47,18 @@ struct Elector::Impl {
 
   explicit Impl(Options given) : options(std::move(given)), lock(options) {
     if (options.metrics == nullptr) return;
-    master = options.metrics->Gauge({.name = "leader_election_master_status",
-                                     .help = "Gauge of if the reporting system is master of the relevant lease, 0 indicates "
-                                             "backup, 1 indicates master. 'name' is the string used to identify the lease. "
-                                             "Please make sure to group by name.",
-                                     .labels = {"name"},
-                                     .buckets = {}})
-                 .With({options.lease_name});
+    master =
+        options.metrics
+            ->Gauge(
+                {.name = "leader_election_master_status",
+                 .help =
+                     "Gauge of if the reporting system is master of the relevant lease, 0 "
+                     "indicates "
+                     "backup, 1 indicates master. 'name' is the string used to identify the lease. "
+                     "Please make sure to group by name.",
+                 .labels = {"name"},
+                 .buckets = {}})
+            .With({options.lease_name});
     master.Set(0);
   }
 
@@ -82,11 +88,12 @@ struct Elector::Impl {
 
   mutable std::mutex mutex;
   std::condition_variable changed;
-  State state = State::kIdle;           // guarded by mutex
-  clock::MonoTime held_until;           // end of the fence's permission. Guarded by mutex
-  clock::MonoTime renewed_at;           // guarded by mutex
-  clock::MonoTime round_deadline = clock::MonoTime::Max();  // of the renewal that runs. Guarded by mutex
-  std::string holder;                   // guarded by mutex
+  State state = State::kIdle;  // guarded by mutex
+  clock::MonoTime held_until;  // end of the fence's permission. Guarded by mutex
+  clock::MonoTime renewed_at;  // guarded by mutex
+  clock::MonoTime round_deadline =
+      clock::MonoTime::Max();  // of the renewal that runs. Guarded by mutex
+  std::string holder;          // guarded by mutex
 };
 
 bool Elector::Impl::Sleep(clock::Duration d, State while_in) {
@@ -101,15 +108,18 @@ bool Elector::Impl::Attempt() {
   holder = lock.holder();
   if (!got) return false;
   renewed_at = options.clock->Monotonic();
-  // From the moment the request left, not from the answer: a slow answer must not stretch the lease (design 7).
+  // From the moment the request left, not from the answer: a slow answer must not stretch the lease
+  // (design 7).
   held_until = sent + options.renew_deadline;
   return true;
 }
 
 bool Elector::Impl::Acquire() {
-  options.log.Info(0, "Attempting to acquire leader lease...", {{"lock", options.lease_namespace + "/" + options.lease_name}});
+  options.log.Info(0, "Attempting to acquire leader lease...",
+                   {{"lock", options.lease_namespace + "/" + options.lease_name}});
   while (!Attempt()) {
-    if (!Sleep(Times(1 + Random() * kJitterFactor, options.retry_period), State::kAcquiring)) return false;
+    if (!Sleep(Times(1 + Random() * kJitterFactor, options.retry_period), State::kAcquiring))
+      return false;
   }
   std::lock_guard<std::mutex> guard(mutex);
   if (state != State::kAcquiring) return false;
@@ -138,7 +148,8 @@ bool Elector::Impl::Renew() {
 void Elector::Impl::Work(const std::function<void()>& on_started) {
   if (!Acquire()) return;
   master.Set(1);
-  options.log.Info(0, "Successfully acquired lease", {{"lock", options.lease_namespace + "/" + options.lease_name}});
+  options.log.Info(0, "Successfully acquired lease",
+                   {{"lock", options.lease_namespace + "/" + options.lease_name}});
   Announce("became leader");
   starter = std::thread(on_started);
   while (Renew() && Sleep(options.retry_period, State::kLeading)) {
@@ -160,11 +171,13 @@ Elector::End Elector::Run(const std::function<void()>& on_started) {
   if (s.state != Impl::State::kIdle) return End::kStopped;
   s.state = Impl::State::kAcquiring;
   s.worker = clock::StartBusyThread(*s.options.clock, [&s, on_started] { s.Work(on_started); });
-  auto running = [&s] { return s.state == Impl::State::kAcquiring || s.state == Impl::State::kLeading; };
+  auto running = [&s] {
+    return s.state == Impl::State::kAcquiring || s.state == Impl::State::kLeading;
+  };
   while (running()) {
     const clock::MonoTime deadline = s.round_deadline;
-    const bool changed = s.options.clock->Wait(guard, s.changed, deadline,
-                                               [&] { return !running() || s.round_deadline != deadline; });
+    const bool changed = s.options.clock->Wait(
+        guard, s.changed, deadline, [&] { return !running() || s.round_deadline != deadline; });
     if (changed || !running()) continue;
     s.state = Impl::State::kLost;
     s.changed.notify_all();
@@ -187,7 +200,8 @@ Elector::End Elector::Run(const std::function<void()>& on_started) {
 void Elector::Stop() {
   {
     std::lock_guard<std::mutex> guard(impl_->mutex);
-    const bool running = impl_->state == Impl::State::kIdle || impl_->state == Impl::State::kAcquiring ||
+    const bool running = impl_->state == Impl::State::kIdle ||
+                         impl_->state == Impl::State::kAcquiring ||
                          impl_->state == Impl::State::kLeading;
     if (running) impl_->state = Impl::State::kStopped;
     impl_->changed.notify_all();
@@ -199,7 +213,8 @@ Status Elector::Release() {
   Impl& s = *impl_;
   {
     std::lock_guard<std::mutex> guard(s.mutex);
-    if (s.state != Impl::State::kStopped || s.held_until == clock::MonoTime()) return Ok();  // nothing of ours to release
+    if (s.state != Impl::State::kStopped || s.held_until == clock::MonoTime())
+      return Ok();                     // nothing of ours to release
     s.state = Impl::State::kReleased;  // from here on the fence is closed
   }
   client::Cancellation cancel;
@@ -215,7 +230,8 @@ Status Elector::Check(clock::MonoTime* deadline) const {
   std::lock_guard<std::mutex> guard(impl_->mutex);
   const bool may = impl_->state == Impl::State::kLeading || impl_->state == Impl::State::kStopped;
   if (!may || impl_->options.clock->Monotonic() >= impl_->held_until) {
-    return MakeError(Code::kFenced, "lease " + impl_->options.lease_namespace + "/" + impl_->options.lease_name +
+    return MakeError(Code::kFenced, "lease " + impl_->options.lease_namespace + "/" +
+                                        impl_->options.lease_name +
                                         " is not held: nothing was sent");
   }
   *deadline = impl_->held_until;
@@ -225,7 +241,9 @@ Status Elector::Check(clock::MonoTime* deadline) const {
 std::string Elector::HealthError() const {
   std::lock_guard<std::mutex> guard(impl_->mutex);
   if (impl_->state != Impl::State::kLeading) return "";
-  if (impl_->options.clock->Monotonic() - impl_->renewed_at <= impl_->options.lease_duration + kHealthTolerance) return "";
+  if (impl_->options.clock->Monotonic() - impl_->renewed_at <=
+      impl_->options.lease_duration + kHealthTolerance)
+    return "";
   return "failed election to renew leadership on lease " + impl_->options.lease_name;
 }
 

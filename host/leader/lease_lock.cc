@@ -20,12 +20,13 @@ LeaseLock::LeaseLock(const Options& options)
       // A stuck request must leave time for another one within the renew deadline (T6).
       timeout_(std::max<clock::Duration>(std::chrono::seconds(1), options.renew_deadline / 2)) {
   if (options_.metrics == nullptr) return;
-  slow_path_metric_ = options_.metrics->Counter({.name = "leader_election_slowpath_total",
-                                                 .help = "Total number of slow path exercised in renewing leader leases. "
-                                                         "'name' is the string used to identify the lease. Please make "
-                                                         "sure to group by name.",
-                                                 .labels = {"name"},
-                                                 .buckets = {}});
+  slow_path_metric_ = options_.metrics->Counter(
+      {.name = "leader_election_slowpath_total",
+       .help = "Total number of slow path exercised in renewing leader leases. "
+               "'name' is the string used to identify the lease. Please make "
+               "sure to group by name.",
+       .labels = {"name"},
+       .buckets = {}});
 }
 
 client::Call LeaseLock::MakeCall(Verb verb, client::Cancellation* cancel) const {
@@ -39,14 +40,17 @@ client::Call LeaseLock::MakeCall(Verb verb, client::Cancellation* cancel) const 
   return call;
 }
 
-Result<wire::ObjectPtr> LeaseLock::Write(Verb verb, const LeaseRecord& record, clock::Duration timeout,
-                                         client::Cancellation* cancel) {
+Result<wire::ObjectPtr> LeaseLock::Write(Verb verb, const LeaseRecord& record,
+                                         clock::Duration timeout, client::Cancellation* cancel) {
   client::Call call = MakeCall(verb, cancel);
   call.timeout = timeout;
-  call.body = LeaseBody(verb == Verb::kCreate ? nullptr : lease_.get(), options_.lease_namespace, options_.lease_name, record);
+  call.body = LeaseBody(verb == Verb::kCreate ? nullptr : lease_.get(), options_.lease_namespace,
+                        options_.lease_name, record);
   Result<client::Answer> answer = options_.client->Do(call);
   if (!answer.ok()) return answer.error();
-  if (!answer->object) return MakeError(Code::kInternal, "the server answered a write of " + Name(options_) + " without the lease");
+  if (!answer->object)
+    return MakeError(Code::kInternal,
+                     "the server answered a write of " + Name(options_) + " without the lease");
   return answer->object;
 }
 
@@ -57,7 +61,8 @@ void LeaseLock::Observe(const LeaseRecord& record) {
 }
 
 bool LeaseLock::IsValid() const {
-  return observed_at_ + std::chrono::seconds(std::clamp<int64_t>(observed_.duration_seconds, 0, 1'000'000'000)) >
+  return observed_at_ + std::chrono::seconds(
+                            std::clamp<int64_t>(observed_.duration_seconds, 0, 1'000'000'000)) >
          options_.clock->Monotonic();
 }
 
@@ -65,7 +70,8 @@ bool LeaseLock::IsValid() const {
 LeaseRecord LeaseLock::OwnRecord() const {
   LeaseRecord out;
   out.holder = options_.identity;
-  out.duration_seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.lease_duration).count();
+  out.duration_seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(options_.lease_duration).count();
   out.acquire_time = out.renew_time = rules::FormatMicroTime(options_.clock->Now());
   return out;
 }
@@ -77,7 +83,8 @@ bool LeaseLock::FastRenew(client::Cancellation* cancel, clock::MonoTime* sent) {
   *sent = options_.clock->Monotonic();
   Result<wire::ObjectPtr> written = Write(Verb::kUpdate, record, timeout_, cancel);
   if (!written.ok()) {
-    options_.log.Error(written.error().message, "Failed to update lease optimistically, falling back to slow path",
+    options_.log.Error(written.error().message,
+                       "Failed to update lease optimistically, falling back to slow path",
                        {{"lock", Name(options_)}});
     return false;
   }
@@ -95,7 +102,8 @@ bool LeaseLock::TryAcquireOrRenew(client::Cancellation* cancel, clock::MonoTime*
   const bool was_ours = observed_at_ != clock::MonoTime() && IsOurs();
   Result<client::Answer> got = options_.client->Do(MakeCall(Verb::kGet, cancel));
   if (!got.ok() && !got.error().Is(Code::kNotFound)) {
-    options_.log.Error(got.error().message, "Error retrieving lease lock", {{"lock", Name(options_)}});
+    options_.log.Error(got.error().message, "Error retrieving lease lock",
+                       {{"lock", Name(options_)}});
     return false;
   }
   if (!got.ok()) {
@@ -107,7 +115,8 @@ bool LeaseLock::TryAcquireOrRenew(client::Cancellation* cancel, clock::MonoTime*
     *sent = options_.clock->Monotonic();
     Result<wire::ObjectPtr> created = Write(Verb::kCreate, record, timeout_, cancel);
     if (!created.ok()) {
-      options_.log.Error(created.error().message, "Error initially creating lease lock", {{"lock", Name(options_)}});
+      options_.log.Error(created.error().message, "Error initially creating lease lock",
+                         {{"lock", Name(options_)}});
       return false;
     }
     lease_ = *created;
@@ -119,7 +128,8 @@ bool LeaseLock::TryAcquireOrRenew(client::Cancellation* cancel, clock::MonoTime*
   const LeaseRecord seen = RecordOf(*lease_);
   Observe(seen);
   if (!seen.holder.empty() && !IsOurs() && IsValid()) {
-    options_.log.Info(4, "Lease is held by and has not yet expired", {{"lock", Name(options_)}, {"holder", seen.holder}});
+    options_.log.Info(4, "Lease is held by and has not yet expired",
+                      {{"lock", Name(options_)}, {"holder", seen.holder}});
     return false;
   }
   if (IsOurs()) {
@@ -132,7 +142,8 @@ bool LeaseLock::TryAcquireOrRenew(client::Cancellation* cancel, clock::MonoTime*
   *sent = options_.clock->Monotonic();
   Result<wire::ObjectPtr> written = Write(Verb::kUpdate, record, timeout_, cancel);
   if (!written.ok()) {
-    options_.log.Error(written.error().message, "Failed to update lease", {{"lock", Name(options_)}});
+    options_.log.Error(written.error().message, "Failed to update lease",
+                       {{"lock", Name(options_)}});
     return false;
   }
   lease_ = *written;

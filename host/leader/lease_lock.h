@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaseLock: one attempt to acquire or renew the lease, and what has been observed of it (spec/host.md 4.3, 4.4, 4.6).
+// LeaseLock: one attempt to acquire or renew the lease, and what has been observed of it
+// (spec/host.md 4.3, 4.4, 4.6).
 #pragma once
 #include <string>
 
@@ -13,8 +14,8 @@ class LeaseLock {
  public:
   explicit LeaseLock(const Options& options);
 
-  // 4.3 steps 1..5; with the lease in hand the fast path of 4.4 first. True: we hold it, renewed with requests sent no earlier
-  // than `*sent`.
+  // 4.3 steps 1..5; with the lease in hand the fast path of 4.4 first. True: we hold it, renewed
+  // with requests sent no earlier than `*sent`.
   bool TryAcquireOrRenew(client::Cancellation* cancel, clock::MonoTime* sent);
   // 4.6. Ok also when the lease is not ours.
   Status Release(client::Cancellation* cancel);
@@ -23,7 +24,8 @@ class LeaseLock {
 
  private:
   client::Call MakeCall(client::Verb verb, client::Cancellation* cancel) const;
-  Result<wire::ObjectPtr> Write(client::Verb verb, const LeaseRecord& record, clock::Duration timeout, client::Cancellation* cancel);
+  Result<wire::ObjectPtr> Write(client::Verb verb, const LeaseRecord& record,
+                                clock::Duration timeout, client::Cancellation* cancel);
   void Observe(const LeaseRecord& record);
   bool IsOurs() const { return observed_.holder == options_.identity; }
   bool IsValid() const;
@@ -33,7 +35,7 @@ class LeaseLock {
   const Options& options_;
   const clock::Duration timeout_;
   metric::Metric slow_path_metric_;
-  wire::ObjectPtr lease_;       // as last read or written
+  wire::ObjectPtr lease_;  // as last read or written
   LeaseRecord observed_;
   clock::MonoTime observed_at_;  // when observed_ was first seen, by our own clock
 };

@@ -21,7 +21,8 @@ LeaseRecord RecordOf(const wire::Object& lease) {
   return out;
 }
 
-std::string LeaseBody(const wire::Object* lease, const std::string& ns, const std::string& name, const LeaseRecord& record) {
+std::string LeaseBody(const wire::Object* lease, const std::string& ns, const std::string& name,
+                      const LeaseRecord& record) {
   nlohmann::json body;
   if (lease != nullptr) {
     std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaseRecord: what leader election reads from and writes into a Lease (spec/host.md 4.1). Everything else of the object is
-// carried through untouched.
+// LeaseRecord: what leader election reads from and writes into a Lease (spec/host.md 4.1).
+// Everything else of the object is carried through untouched.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,6 +22,7 @@ struct LeaseRecord {
 LeaseRecord RecordOf(const wire::Object& lease);
 
 // JSON of `lease` (null: a new object ns/name) with the record's five fields of ours in its spec.
-std::string LeaseBody(const wire::Object* lease, const std::string& ns, const std::string& name, const LeaseRecord& record);
+std::string LeaseBody(const wire::Object* lease, const std::string& ns, const std::string& name,
+                      const LeaseRecord& record);
 
 }  // namespace kcm::host::leader

@@ -22,8 +22,9 @@ struct Recorder : Handler {
   void OnNotification(const Notification& n) override {
     static constexpr const char* kWords[] = {"add ", "update ", "delete "};
     std::lock_guard<std::mutex> lock(mutex);
-    log.push_back(kWords[static_cast<size_t>(n.type)] + std::string(n.object->Name()) + (n.initial ? " initial" : "") +
-                  (n.tombstone ? " tombstone" : "") + (n.resync ? " resync" : ""));
+    log.push_back(kWords[static_cast<size_t>(n.type)] + std::string(n.object->Name()) +
+                  (n.initial ? " initial" : "") + (n.tombstone ? " tombstone" : "") +
+                  (n.resync ? " resync" : ""));
   }
   std::vector<std::string> Take() {
     std::lock_guard<std::mutex> lock(mutex);
@@ -48,7 +49,10 @@ struct InformerTest : ::testing::Test {
     // Time stands still until every cache is where the server is.
     probe = cluster->clock.AddProbe([this] {
       for (const auto& i : factory->All()) {
-        if (i->HasSynced() && i->ResourceVersion() < cluster->server->ResourceVersion(Path(i->key().gvr)) && !behind_is_fine) return false;
+        if (i->HasSynced() &&
+            i->ResourceVersion() < cluster->server->ResourceVersion(Path(i->key().gvr)) &&
+            !behind_is_fine)
+          return false;
       }
       return true;
     });
@@ -58,7 +62,9 @@ struct InformerTest : ::testing::Test {
     cluster->clock.RemoveProbe(probe);
     factory.reset();
   }
-  static std::string Path(const Gvr& g) { return (g.group.empty() ? "" : g.group + "/") + g.version + "/" + g.resource; }
+  static std::string Path(const Gvr& g) {
+    return (g.group.empty() ? "" : g.group + "/") + g.version + "/" + g.resource;
+  }
 
   void Start(const wire::Mask& mask = {}) {
     informer = factory->For({ConfigMaps(), "default", "", "", false}, mask);
@@ -67,13 +73,15 @@ struct InformerTest : ::testing::Test {
     Settle();
   }
   void Settle() {
-    ASSERT_TRUE(cluster->clock.Settle(10s)) << "cache at " << (informer ? informer->ResourceVersion() : 0) << ", server at "
-                                            << cluster->server->ResourceVersion("v1/configmaps");
+    ASSERT_TRUE(cluster->clock.Settle(10s))
+        << "cache at " << (informer ? informer->ResourceVersion() : 0) << ", server at "
+        << cluster->server->ResourceVersion("v1/configmaps");
   }
   void Advance(clock::Duration d) { ASSERT_TRUE(cluster->clock.Advance(d)); }
   using Lines = std::vector<std::string>;
-  // Moves time on until that many matching requests have come, and 2 min more to see that it stays so. Bytes on their way to
-  // a waiting reflector are nothing that the clock can see, hence small steps.
+  // Moves time on until that many matching requests have come, and 2 min more to see that it stays
+  // so. Bytes on their way to a waiting reflector are nothing that the clock can see, hence small
+  // steps.
   Lines AdvanceUntilRequests(const std::string& regex, size_t n) {
     Lines seen;
     int after = 0;
@@ -112,7 +120,8 @@ TEST_F(InformerTest, HOST_27_FirstRequestAndOneStreamPerResource) {
   const Lines requests = cluster->Audit(kAgent);
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_NE(requests[0].find("watch=true"), std::string::npos);
-  EXPECT_NE(requests[0].find("sendInitialEvents=true&resourceVersionMatch=NotOlderThan"), std::string::npos);
+  EXPECT_NE(requests[0].find("sendInitialEvents=true&resourceVersionMatch=NotOlderThan"),
+            std::string::npos);
   EXPECT_EQ(requests[0].find("resourceVersion="), std::string::npos);
 }
 
@@ -123,7 +132,9 @@ TEST_F(InformerTest, ListFirstAsksAnyVersionInPages) {
   const Lines requests = cluster->Audit(kAgent);
   ASSERT_EQ(requests.size(), 2u);
   EXPECT_NE(requests[0].find("?limit=500&resourceVersion=0"), std::string::npos) << requests[0];
-  EXPECT_NE(requests[1].find("watch=true&allowWatchBookmarks=true&resourceVersion="), std::string::npos) << requests[1];
+  EXPECT_NE(requests[1].find("watch=true&allowWatchBookmarks=true&resourceVersion="),
+            std::string::npos)
+      << requests[1];
   EXPECT_NE(requests[1].find("timeoutSeconds=450&timeout=7m30s"), std::string::npos) << requests[1];
 }
 
@@ -159,7 +170,8 @@ TEST_F(InformerTest, HOST_31_QuietWatchesNeitherRelistNorNotify) {
   Start();
   recorder.Take();
   cluster->Audit(kAgent);
-  // In small steps: the end of a stream on its way to the reflector is nothing that the clock can see.
+  // In small steps: the end of a stream on its way to the reflector is nothing that the clock can
+  // see.
   for (int i = 0; i < 1200; ++i) Advance(1s);
   const Lines requests = cluster->Audit(kAgent);
   EXPECT_GE(requests.size(), 2u);
@@ -194,7 +206,8 @@ TEST_F(InformerTest, HOST_29_GoneRelistsOnceAndNoticesDeletions) {
   cluster->Audit(kAgent);
   const Lines lists = AdvanceUntilRequests("configmaps\\?(resourceVersion|limit)", 1);
   ASSERT_EQ(lists.size(), 1u);
-  EXPECT_NE(lists[0].find("resourceVersion=" + std::to_string(last)), std::string::npos) << lists[0];
+  EXPECT_NE(lists[0].find("resourceVersion=" + std::to_string(last)), std::string::npos)
+      << lists[0];
   EXPECT_EQ(recorder.Take(), (Lines{"delete a tombstone", "update b", "update c"}));
 }
 
@@ -269,7 +282,8 @@ TEST_F(InformerTest, MetadataOnlyHoldsNoPayload) {
   EXPECT_FALSE(meta->Get("default/a")->Node().Get("data").Has());
 }
 
-// The reflector's part of HOST-30: requests follow the back-off, and a returned server is followed again.
+// The reflector's part of HOST-30: requests follow the back-off, and a returned server is followed
+// again.
 TEST_F(InformerTest, AServerThatIsDownIsAskedEverMoreSeldom) {
   Up(true, false);
   ASSERT_TRUE(cluster->ConfigMap("a").ok());

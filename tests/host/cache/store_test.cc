@@ -96,7 +96,8 @@ TEST(Store, ReplaceGivesDeletionsFirstThenItemsInOrder) {
   store.Put(Pod("a", "gone2", 1, "n1"));
   store.Put(Pod("a", "gone1", 2, "n1"));
   store.Put(Pod("a", "kept", 3, "n1"));
-  const auto changes = store.Replace({Pod("a", "new", 5, "n1"), Pod("a", "kept", 4, "n2"), Pod("a", "new", 6, "n3")});
+  const auto changes = store.Replace(
+      {Pod("a", "new", 5, "n1"), Pod("a", "kept", 4, "n2"), Pod("a", "new", 6, "n3")});
   ASSERT_EQ(changes.size(), 4u);
   EXPECT_EQ(changes[0].old_object->Name(), "gone1");
   EXPECT_EQ(changes[1].old_object->Name(), "gone2");

@@ -39,7 +39,8 @@ struct Recorder : Handler {
 
 std::vector<Entry> Adds(int n, uint64_t version) {
   std::vector<Entry> out(static_cast<size_t>(n));
-  for (Entry& e : out) e.notification.object = Pod("a", "p" + std::to_string(version), version), ++version;
+  for (Entry& e : out)
+    e.notification.object = Pod("a", "p" + std::to_string(version), version), ++version;
   return out;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Client against scripted answers: retries, faults on the wire, fencing, cancellation (spec/host.md 7).
+// Client against scripted answers: retries, faults on the wire, fencing, cancellation (spec/host.md
+// 7).
 #include "host/client/client.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "host/client/transport.h"
 #include "host/client/scripted_server.h"
+#include "host/client/transport.h"
 #include "host/queue/workqueue.h"
 
 namespace kcm::host::client {
@@ -18,10 +19,12 @@ using test::ScriptedServer;
 using test::Step;
 using namespace std::chrono_literals;
 
-constexpr char kPod[] = R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"default","resourceVersion":"7"}})";
+constexpr char kPod[] =
+    R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"default","resourceVersion":"7"}})";
 
 struct Rig {
-  explicit Rig(std::vector<Step> steps, std::shared_ptr<const Fence> fence = nullptr, double qps = 0)
+  explicit Rig(std::vector<Step> steps, std::shared_ptr<const Fence> fence = nullptr,
+               double qps = 0)
       : server(std::move(steps)), client(Options(std::move(fence), qps)) {}
   ClientOptions Options(std::shared_ptr<const Fence> fence, double qps) {
     Config config;
@@ -45,7 +48,11 @@ struct Rig {
     return o;
   }
   double Count(const std::string& code, const std::string& method) {
-    return registry.Counter({.name = "rest_client_requests_total", .help = "Number of HTTP requests, partitioned by status code, method, and host.", .labels = {"code", "method", "host"}, .buckets = {}})
+    return registry
+        .Counter({.name = "rest_client_requests_total",
+                  .help = "Number of HTTP requests, partitioned by status code, method, and host.",
+                  .labels = {"code", "method", "host"},
+                  .buckets = {}})
         .With({code, method, HostLabel(*transport)})
         .Value();
   }
@@ -58,7 +65,9 @@ struct Rig {
   Client client;
 };
 
-Call Get() { return {.verb = Verb::kGet, .resource = {"", "v1", "pods"}, .ns = "default", .name = "a"}; }
+Call Get() {
+  return {.verb = Verb::kGet, .resource = {"", "v1", "pods"}, .ns = "default", .name = "a"};
+}
 Call Post() {
   Call call{.verb = Verb::kCreate, .resource = {"", "v1", "pods"}, .ns = "default"};
   call.body = kPod;
@@ -87,17 +96,22 @@ TEST(Client, GetDecodesByContentTypeAndKeepsTheConnection) {
   }
   EXPECT_EQ(rig.server.connections(), 1u);
   const std::string request = rig.server.requests()[0];
-  EXPECT_EQ(request.substr(0, request.find('\r')), "GET /api/v1/namespaces/default/pods/a HTTP/1.1");
+  EXPECT_EQ(request.substr(0, request.find('\r')),
+            "GET /api/v1/namespaces/default/pods/a HTTP/1.1");
   EXPECT_NE(request.find("User-Agent: kcm/test\r\n"), std::string::npos);
-  EXPECT_NE(request.find("Accept: application/vnd.kubernetes.protobuf,application/json\r\n"), std::string::npos);
+  EXPECT_NE(request.find("Accept: application/vnd.kubernetes.protobuf,application/json\r\n"),
+            std::string::npos);
   EXPECT_EQ(request.find("Accept-Encoding"), std::string::npos);
   EXPECT_EQ(rig.Count("200", "GET"), 2);
 }
 
 TEST(Client, StatusBecomesAnErrorWithReasonAndCause) {
-  Rig rig({{Http(403, R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403,
+  Rig rig(
+      {{Http(
+           403,
+           R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403,
     "details":{"causes":[{"reason":"NamespaceTerminating","message":"m"}]}})")},
-           {Http(404, "<html>", "", "text/html")}});
+       {Http(404, "<html>", "", "text/html")}});
   const Result<Answer> refused = rig.client.Do(Post());
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.code(), Code::kForbidden);
@@ -109,7 +123,8 @@ TEST(Client, StatusBecomesAnErrorWithReasonAndCause) {
   EXPECT_EQ(plain.error().message, "the server could not find the requested resource (get pods a)");
 }
 
-// The server's part ("one pod exists") holds because the second request is the only one that is carried out.
+// The server's part ("one pod exists") holds because the second request is the only one that is
+// carried out.
 TEST(Client, HOST_33_RetryAfterIsObeyedByWrites) {
   Rig rig({{Http(429, "", "Retry-After: 2\r\n")}, {Http(201, kPod)}});
   const clock::MonoTime start = rig.clock.Monotonic();
@@ -192,12 +207,16 @@ TEST(Client, RefusedConnectionSaysSo) {
   const Result<Answer> answer = client.Do(Get());
   EXPECT_EQ(answer.code(), Code::kTransport);
   EXPECT_EQ(answer.error().cause, "ConnectionRefused");
-  EXPECT_NE(answer.error().message.find("connect: connection refused"), std::string::npos) << answer.error().message;
+  EXPECT_NE(answer.error().message.find("connect: connection refused"), std::string::npos)
+      << answer.error().message;
 }
 
 TEST(Client, ACutListIsAnErrorNotAShortList) {
-  const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
-  const std::string part = R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[)" + std::string(kPod) + "]}";
+  const std::string head =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string part =
+      R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[)" +
+      std::string(kPod) + "]}";
   char size[16];
   snprintf(size, sizeof size, "%zx\r\n", part.size());
   Rig rig({{head + size + part + "\r\n", true}, {head + size + part + "\r\n0\r\n\r\n"}});
@@ -246,7 +265,11 @@ struct TestFence : Fence {
 };
 
 TEST(Client, FenceStopsWritesBeforeBytesGoOut) {
-  const struct { const char* name; int allowed; size_t requests; } rows[] = {
+  const struct {
+    const char* name;
+    int allowed;
+    size_t requests;
+  } rows[] = {
       {"refused at the first check", 0, 0},
       {"lost between the checks", 1, 0},
       {"held", 2, 1},
@@ -288,7 +311,9 @@ TEST(Client, LimiterLetsTheBurstThroughAndThenOneEveryPeriod) {
 }
 
 TEST(Client, WatchDeliversEventsAndTellsACleanEndFromACutOne) {
-  const std::string head = "HTTP/1.1 200 OK\r\nContent-Type: application/json;stream=watch\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string head =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json;stream=watch\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n";
   const std::string event = R"({"type":"ADDED","object":)" + std::string(kPod) + "}\n";
   char size[16];
   snprintf(size, sizeof size, "%zx\r\n", event.size());
@@ -298,12 +323,14 @@ TEST(Client, WatchDeliversEventsAndTellsACleanEndFromACutOne) {
   call.rate_limited = false;
   int opened = 0, events = 0;
   auto watch = [&] {
-    return rig.client.Watch(call, [&] { ++opened; }, [&](wire::WatchEvent&& e) {
-      EXPECT_EQ(e.type, wire::EventType::kAdded);
-      EXPECT_EQ(e.object->Name(), "a");
-      ++events;
-      return true;
-    });
+    return rig.client.Watch(
+        call, [&] { ++opened; },
+        [&](wire::WatchEvent&& e) {
+          EXPECT_EQ(e.type, wire::EventType::kAdded);
+          EXPECT_EQ(e.object->Name(), "a");
+          ++events;
+          return true;
+        });
   };
   EXPECT_TRUE(watch().ok());
   EXPECT_EQ(watch().code(), Code::kTransport);

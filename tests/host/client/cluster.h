@@ -25,7 +25,8 @@ struct Cluster {
     const Status started = server->Start();
     EXPECT_TRUE(started.ok()) << started.error().message;
     const Result<host::client::Config> config =
-        tls ? host::client::ParseKubeconfig(server->Kubeconfig(), "") : Result<host::client::Config>(Plain());
+        tls ? host::client::ParseKubeconfig(server->Kubeconfig(), "")
+            : Result<host::client::Config>(Plain());
     EXPECT_TRUE(config.ok());
     transport = *host::client::MakeTransport(*config, {.clock = &clock});
     admin = MakeClient("test/admin");
@@ -48,7 +49,8 @@ struct Cluster {
     return std::make_shared<host::client::Client>(o);
   }
 
-  Result<host::client::Answer> Create(const host::client::Gvr& gvr, const std::string& ns, const std::string& body) {
+  Result<host::client::Answer> Create(const host::client::Gvr& gvr, const std::string& ns,
+                                      const std::string& body) {
     host::client::Call call;
     call.verb = host::client::Verb::kCreate;
     call.resource = gvr;
@@ -58,10 +60,11 @@ struct Cluster {
   }
   Result<host::client::Answer> ConfigMap(const std::string& name, const std::string& value = "v") {
     return Create({"", "v1", "configmaps"}, "default",
-                  R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":")" + name + R"("},"data":{"k":")" + value + R"("}})");
+                  R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":")" + name +
+                      R"("},"data":{"k":")" + value + R"("}})");
   }
-  Result<host::client::Answer> Patch(const host::client::Gvr& gvr, const std::string& ns, const std::string& name,
-                                     const std::string& body) {
+  Result<host::client::Answer> Patch(const host::client::Gvr& gvr, const std::string& ns,
+                                     const std::string& name, const std::string& body) {
     host::client::Call call;
     call.verb = host::client::Verb::kPatch;
     call.patch = host::client::PatchType::kMerge;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS, identities, service account tokens and discovery against devcluster (spec/host.md 2, 3.3, 13).
+// TLS, identities, service account tokens and discovery against devcluster (spec/host.md 2, 3.3,
+// 13).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,7 +17,8 @@ namespace {
 using namespace std::chrono_literals;
 
 Call Who() {
-  Call call{.verb = Verb::kCreate, .resource = {"authentication.k8s.io", "v1", "selfsubjectreviews"}};
+  Call call{.verb = Verb::kCreate,
+            .resource = {"authentication.k8s.io", "v1", "selfsubjectreviews"}};
   call.body = R"({"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"})";
   return call;
 }
@@ -47,9 +49,10 @@ TEST_F(Identity, HOST_10_PathsRelativeToTheKubeconfigAreUsed) {
   const std::string dir = mkdtemp(pattern.data());
   std::filesystem::create_directories(dir + "/pki");
   std::ofstream(dir + "/pki/ca.crt") << cluster.server->CaPem();
-  std::ofstream(dir + "/config") << "clusters: [{name: k, cluster: {server: '" << cluster.server->url()
-                                 << "', certificate-authority: pki/ca.crt}}]\n"
-                                    "contexts: [{name: c, context: {cluster: k}}]\ncurrent-context: c\n";
+  std::ofstream(dir + "/config")
+      << "clusters: [{name: k, cluster: {server: '" << cluster.server->url()
+      << "', certificate-authority: pki/ca.crt}}]\n"
+         "contexts: [{name: c, context: {cluster: k}}]\ncurrent-context: c\n";
   const std::string before = std::filesystem::current_path();
   std::filesystem::current_path("/");
   const Result<Config> config = LoadConfig({.kubeconfig = dir + "/config"});
@@ -60,7 +63,8 @@ TEST_F(Identity, HOST_10_PathsRelativeToTheKubeconfigAreUsed) {
   Call version{.verb = Verb::kGet, .raw_path = "/version"};
   version.form = Form::kRaw;
   const Result<Answer> answer = client->Do(version);
-  EXPECT_TRUE(answer.ok() || answer.error().http_status == 401) << answer.error().message << ": connected and verified";
+  EXPECT_TRUE(answer.ok() || answer.error().http_status == 401)
+      << answer.error().message << ": connected and verified";
   std::filesystem::current_path(before);
   std::filesystem::remove_all(dir);
 }
@@ -89,8 +93,8 @@ TEST_F(Identity, ImpersonationHeadersAreSent) {
 
 TEST_F(Identity, AServiceAccountTokenReplacesTheCertificate) {
   const Config config = *ParseKubeconfig(cluster.server->Kubeconfig(), "");
-  const std::shared_ptr<TokenSource> token =
-      MakeServiceAccountTokenSource({.client = cluster.admin, .name = "replicaset-controller", .clock = &cluster.clock});
+  const std::shared_ptr<TokenSource> token = MakeServiceAccountTokenSource(
+      {.client = cluster.admin, .name = "replicaset-controller", .clock = &cluster.clock});
   cluster.server->EnableAudit(true);
   const std::shared_ptr<Client> client = With(config, token);
   EXPECT_EQ(NameIn(client->Do(Who())), "system:serviceaccount:kube-system:replicaset-controller");
@@ -98,13 +102,15 @@ TEST_F(Identity, AServiceAccountTokenReplacesTheCertificate) {
   EXPECT_EQ(cluster.Audit("test/admin", "POST .*/token").size(), 1u) << "cached";
   ASSERT_TRUE(cluster.clock.Advance(49min));
   (void)client->Do(Who());
-  EXPECT_EQ(cluster.Audit("test/admin", "POST .*/token").size(), 1u) << "80 % of an hour have passed";
+  EXPECT_EQ(cluster.Audit("test/admin", "POST .*/token").size(), 1u)
+      << "80 % of an hour have passed";
 }
 
 TEST_F(Identity, ADeletedAccountIsMadeAgainAfterA401) {
   const Config config = *ParseKubeconfig(cluster.server->Kubeconfig(), "");
   const std::shared_ptr<Client> client = With(
-      config, MakeServiceAccountTokenSource({.client = cluster.admin, .name = "job-controller", .clock = &cluster.clock}));
+      config, MakeServiceAccountTokenSource(
+                  {.client = cluster.admin, .name = "job-controller", .clock = &cluster.clock}));
   ASSERT_TRUE(client->Do(Who()).ok());
   ASSERT_TRUE(cluster.Delete({"", "v1", "serviceaccounts"}, "kube-system", "job-controller").ok());
   EXPECT_EQ(client->Do(Who()).code(), Code::kUnauthorized) << "the 401 itself goes to the caller";
@@ -130,7 +136,8 @@ TEST_F(Identity, DiscoveryMapsKindsAndPrefersVersions) {
   const Result<std::vector<ApiResource>> preferred = discovery.PreferredResources();
   ASSERT_TRUE(preferred.ok());
   int autoscalers = 0;
-  for (const ApiResource& r : *preferred) autoscalers += r.gvr.resource == "horizontalpodautoscalers";
+  for (const ApiResource& r : *preferred)
+    autoscalers += r.gvr.resource == "horizontalpodautoscalers";
   EXPECT_EQ(autoscalers, 1);
   EXPECT_EQ(*discovery.ServerMinor(), 36);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptedServer: answers HTTP requests with prepared bytes, one step per request: for faults on the wire that no proper
-// server produces (cut bodies, closed connections, odd framing).
+// ScriptedServer: answers HTTP requests with prepared bytes, one step per request: for faults on
+// the wire that no proper server produces (cut bodies, closed connections, odd framing).
 #pragma once
 #include <Poco/Net/ServerSocket.h>
 #include <Poco/Net/StreamSocket.h>
@@ -16,9 +16,10 @@
 namespace kcm::test {
 
 struct Step {
-  std::string answer;         // bytes as they go out; "" with close_after: the connection ends without an answer
+  std::string
+      answer;  // bytes as they go out; "" with close_after: the connection ends without an answer
   bool close_after = false;
-  bool hang = false;          // no answer, the connection stays open
+  bool hang = false;  // no answer, the connection stays open
 };
 
 inline std::string Http(int status, const std::string& body, const std::string& headers = "",
@@ -29,7 +30,8 @@ inline std::string Http(int status, const std::string& body, const std::string& 
 
 class ScriptedServer {
  public:
-  explicit ScriptedServer(std::vector<Step> steps) : steps_(std::move(steps)), listener_(Poco::Net::SocketAddress("127.0.0.1", 0)) {
+  explicit ScriptedServer(std::vector<Step> steps)
+      : steps_(std::move(steps)), listener_(Poco::Net::SocketAddress("127.0.0.1", 0)) {
     acceptor_ = std::thread([this] { Accept(); });
   }
   ~ScriptedServer() {
@@ -41,7 +43,9 @@ class ScriptedServer {
     }
     for (std::thread& t : threads_) t.join();
   }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.address().port()); }
+  std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(listener_.address().port());
+  }
   std::vector<std::string> requests() const {
     std::lock_guard<std::mutex> lock(mutex_);
     return requests_;
@@ -100,13 +104,15 @@ class ScriptedServer {
         Step step;
         {
           std::lock_guard<std::mutex> lock(mutex_);
-          step = requests_.size() < steps_.size() ? steps_[requests_.size()] : Step{Http(500, ""), false, false};
+          step = requests_.size() < steps_.size() ? steps_[requests_.size()]
+                                                  : Step{Http(500, ""), false, false};
           requests_.push_back(std::move(request));
           changed_.notify_all();
         }
         if (step.hang) continue;
         for (size_t sent = 0; sent < step.answer.size();) {
-          sent += static_cast<size_t>(socket.sendBytes(step.answer.data() + sent, static_cast<int>(step.answer.size() - sent)));
+          sent += static_cast<size_t>(socket.sendBytes(
+              step.answer.data() + sent, static_cast<int>(step.answer.size() - sent)));
         }
         if (step.close_after) {
           ::shutdown(socket.impl()->sockfd(), SHUT_RDWR);
@@ -126,10 +132,10 @@ class ScriptedServer {
   std::thread acceptor_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::string> requests_;               // guarded by mutex_
-  std::vector<Poco::Net::StreamSocket> sockets_;    // guarded by mutex_
-  std::vector<std::thread> threads_;                // guarded by mutex_ while accepting
-  size_t closed_ = 0;                               // guarded by mutex_
+  std::vector<std::string> requests_;             // guarded by mutex_
+  std::vector<Poco::Net::StreamSocket> sockets_;  // guarded by mutex_
+  std::vector<std::thread> threads_;              // guarded by mutex_ while accepting
+  size_t closed_ = 0;                             // guarded by mutex_
 };
 
 }  // namespace kcm::test

@@ -20,12 +20,18 @@ const char kLease[] = "kube-controller-manager";
 Gvr Leases() { return {"coordination.k8s.io", "v1", "leases"}; }
 
 TEST(ElectorTimings, ErrorsNameTheRule) {
-  const struct { const char* name; clock::Duration lease, renew, retry; const char* want; } rows[] = {
+  const struct {
+    const char* name;
+    clock::Duration lease, renew, retry;
+    const char* want;
+  } rows[] = {
       {"defaults", 15s, 10s, 2s, ""},
       {"lease too short", 10s, 10s, 2s, "leaseDuration must be greater than renewDeadline"},
-      {"retry too long", 15s, 10s, 9s, "renewDeadline must be greater than retryPeriod*JitterFactor"},
+      {"retry too long", 15s, 10s, 9s,
+       "renewDeadline must be greater than retryPeriod*JitterFactor"},
       {"just above the factor", 15s, 10s, 8333333333ns, ""},
-      {"exactly the factor", 15s, 12s, 10s, "renewDeadline must be greater than retryPeriod*JitterFactor"},
+      {"exactly the factor", 15s, 12s, 10s,
+       "renewDeadline must be greater than retryPeriod*JitterFactor"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
@@ -71,19 +77,24 @@ struct ElectorTest : ::testing::Test {
   // A Lease of somebody else (or nobody).
   void Foreign(const std::string& holder, int seconds, clock::Duration renewed) {
     const std::string time = rules::FormatMicroTime(cluster.clock.Now() + renewed);
-    const auto made = cluster.Create(Leases(), "kube-system",
-                                     R"({"metadata":{"name":"kube-controller-manager","labels":{"keep":"me"}},"spec":{"holderIdentity":")" +
-                                         holder + R"(","leaseDurationSeconds":)" + std::to_string(seconds) + R"(,"renewTime":")" +
-                                         time + R"(","acquireTime":")" + time + R"(","leaseTransitions":4}})");
+    const auto made = cluster.Create(
+        Leases(), "kube-system",
+        R"({"metadata":{"name":"kube-controller-manager","labels":{"keep":"me"}},"spec":{"holderIdentity":")" +
+            holder + R"(","leaseDurationSeconds":)" + std::to_string(seconds) +
+            R"(,"renewTime":")" + time + R"(","acquireTime":")" + time +
+            R"(","leaseTransitions":4}})");
     ASSERT_TRUE(made.ok()) << made.error().message;
   }
   void Touch(clock::Duration renewed) {
-    const auto patched = cluster.Patch(Leases(), "kube-system", kLease, R"({"spec":{"renewTime":")" +
-                                       rules::FormatMicroTime(cluster.clock.Now() + renewed) + "\"}}");
+    const auto patched =
+        cluster.Patch(Leases(), "kube-system", kLease,
+                      R"({"spec":{"renewTime":")" +
+                          rules::FormatMicroTime(cluster.clock.Now() + renewed) + "\"}}");
     ASSERT_TRUE(patched.ok()) << patched.error().message;
   }
   wire::ObjectPtr Lease() {
-    client::Call call{.verb = client::Verb::kGet, .resource = Leases(), .ns = "kube-system", .name = kLease};
+    client::Call call{
+        .verb = client::Verb::kGet, .resource = Leases(), .ns = "kube-system", .name = kLease};
     return cluster.admin->Do(call)->object;
   }
   rules::Node Spec(const wire::ObjectPtr& lease) { return lease->Node().Get("spec"); }
@@ -92,12 +103,16 @@ struct ElectorTest : ::testing::Test {
     return !elector->Check(&until).ok();
   }
   double Master() {
-    return cluster.registry.Gauge({.name = "leader_election_master_status",
-                                   .help = "Gauge of if the reporting system is master of the relevant lease, 0 indicates "
-                                           "backup, 1 indicates master. 'name' is the string used to identify the lease. "
-                                           "Please make sure to group by name.",
-                                   .labels = {"name"}, .buckets = {}})
-        .With({kLease}).Value();
+    return cluster.registry
+        .Gauge({.name = "leader_election_master_status",
+                .help =
+                    "Gauge of if the reporting system is master of the relevant lease, 0 indicates "
+                    "backup, 1 indicates master. 'name' is the string used to identify the lease. "
+                    "Please make sure to group by name.",
+                .labels = {"name"},
+                .buckets = {}})
+        .With({kLease})
+        .Value();
   }
 
   test::Cluster cluster;
@@ -163,12 +178,16 @@ TEST_F(ElectorTest, HOST_23_AReleasedLeaseIsTakenAtOnce) {
   Foreign("other", 15, 0s);
   Make();
   ASSERT_FALSE(elector->IsLeader());
-  ASSERT_TRUE(cluster.Patch(Leases(), "kube-system", kLease, R"({"spec":{"holderIdentity":"","leaseDurationSeconds":1}})").ok());
+  ASSERT_TRUE(cluster
+                  .Patch(Leases(), "kube-system", kLease,
+                         R"({"spec":{"holderIdentity":"","leaseDurationSeconds":1}})")
+                  .ok());
   Advance(4400ms);
   EXPECT_TRUE(elector->IsLeader());
   const wire::ObjectPtr lease = Lease();
   EXPECT_EQ(Spec(lease).Get("leaseTransitions").Int(), 5);
-  EXPECT_EQ(lease->Node().Path("metadata.labels.keep").String(), "me") << "the rest of the object is kept";
+  EXPECT_EQ(lease->Node().Path("metadata.labels.keep").String(), "me")
+      << "the rest of the object is kept";
 }
 
 TEST_F(ElectorTest, RefusedRenewalsEndLeadershipAfterTheDeadlineAndTheFenceBefore) {
@@ -221,7 +240,8 @@ TEST_F(ElectorTest, HOST_25_AHangingRenewalIsRetriedInTime) {
 TEST_F(ElectorTest, AForeignWriteIsSeenOnTheSlowPath) {
   Make();
   Advance(1s);
-  ASSERT_TRUE(cluster.Patch(Leases(), "kube-system", kLease, R"({"metadata":{"labels":{"a":"b"}}})").ok());
+  ASSERT_TRUE(
+      cluster.Patch(Leases(), "kube-system", kLease, R"({"metadata":{"labels":{"a":"b"}}})").ok());
   cluster.Audit("leader");
   Advance(2s);
   EXPECT_TRUE(elector->IsLeader());

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kcm/sdk/context.h"
+#include "kcm/sdk/controller.h"
 #include "kcm/sdk/services.h"
 
 namespace kcm::sdk {
@@ -197,7 +198,10 @@ struct Pending {
 };
 void Complete(void* data, kcm_answer* answer) {
   const std::unique_ptr<Pending> pending(static_cast<Pending*>(data));
-  pending->done(answer->code, answer);
+  (void)internal::AtTheEdge(nullptr, [&]() -> int32_t {
+    pending->done(answer->code, answer);
+    return KCM_OK;
+  });
 }
 void Submit(const Services* s, kcm_scope* scope, const kcm_request& request, std::function<void(int32_t, kcm_answer*)> done) {
   auto pending = std::make_unique<Pending>(Pending{s, std::move(done)});
@@ -220,8 +224,9 @@ void Client::Batch::CreateText(const Resource& r, std::string_view ns, std::stri
   state_->Begin();
   const Services* s = client_.s_;
   Submit(s, client_.scope_, c, [s, state = state_, done = std::move(done)](int32_t code, kcm_answer* answer) {
+    const auto end = [s](State* st) { st->End(s); };  // also when `done` throws
+    const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
     done(Take(s, code, answer));
-    state->End(s);
   });
 }
 
@@ -234,8 +239,9 @@ void Client::Batch::Delete(const Resource& r, std::string_view ns, std::string_v
   state_->Begin();
   const Services* s = client_.s_;
   Submit(s, client_.scope_, c, [s, state = state_, done = std::move(done)](int32_t code, kcm_answer* answer) {
+    const auto end = [s](State* st) { st->End(s); };  // also when `done` throws
+    const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
     done(Discard(s, code, answer));
-    state->End(s);
   });
 }
 

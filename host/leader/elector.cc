@@ -151,7 +151,7 @@ void Elector::Impl::Work(const std::function<void()>& on_started) {
   options.log.Info(0, "Successfully acquired lease",
                    {{"lock", options.lease_namespace + "/" + options.lease_name}});
   Announce("became leader");
-  starter = std::thread(on_started);
+  starter = clock::StartBusyThread(*options.clock, on_started);
   while (Renew() && Sleep(options.retry_period, State::kLeading)) {
   }
 }

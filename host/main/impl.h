@@ -79,6 +79,7 @@ struct Host::Impl {
   bool prepared = false;         // guarded by mutex
   std::string prepare_error;     // guarded by mutex: not worth a retry
   bool controllers_started = false;  // guarded by mutex
+  bool leading = false;          // guarded by mutex: StartControllers runs on the elector's thread
   bool running = false;          // guarded by mutex: Signal has someone to tell
 };
 

@@ -13,7 +13,7 @@ constexpr auto kPrepareRetry = std::chrono::seconds(1);
 
 void Host::Impl::End(int code, const std::string& why) {
   const std::lock_guard lock(mutex);
-  if (exit_code) return;
+  if (exit_code || signals > 0) return;  // asked to stop: what fails now is no failure
   exit_code = code;
   if (!why.empty()) prepare_error = why;
   cv.notify_all();
@@ -33,7 +33,7 @@ bool Host::Impl::PrepareLoop() {
     const bool passing = s.code() == Code::kTransport || s.code() == Code::kUnavailable || s.code() == Code::kTimeout ||
                          s.code() == Code::kServerTimeout || s.code() == Code::kTooManyRequests || s.code() == Code::kInternal;
     if (!passing || stopping.cancelled()) {
-      if (!exit_code) {
+      if (!exit_code && signals == 0) {
         exit_code = 1;
         prepare_error = s.error().message;
       }
@@ -121,13 +121,20 @@ int Host::Impl::WithoutLease() {
 }
 
 int Host::Impl::WithLease() {
-  std::thread leading;
   // The elector runs on a thread of its own: signals and fatal errors must not wait for it.
   std::thread election([&] {
     clock::BusyScope busy(*run.clock);
     const leader::Elector::End end = elector->Run([&] {
       clock::BusyScope leading_busy(*run.clock);
+      {
+        const std::lock_guard lock(mutex);
+        if (exit_code || signals > 0) return;
+        leading = true;
+      }
       if (Status s = StartControllers(); !s.ok()) End(1, s.error().message);
+      const std::lock_guard lock(mutex);
+      leading = false;
+      cv.notify_all();
     });
     if (end == leader::Elector::End::kLost) {
       log.Error("leaderelection lost/stopped", "leaderelection lost/stopped");
@@ -161,6 +168,11 @@ int Host::Impl::WithLease() {
   {
     const clock::BusyPause pause(*run.clock);
     election.join();
+  }
+  {
+    // The start of controllers runs on the elector's thread: it must be over before anything is torn down.
+    std::unique_lock lock(mutex);
+    run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return !leading; });
   }
   if (released) {
     if (const Status s = elector->Release(); !s.ok()) log.Error(s.error().message, "Failed to release lease");

@@ -127,8 +127,10 @@ void Host::Signal() {
 }
 
 bool Host::CachesAtLeast(const std::function<uint64_t(const std::string&)>& resource_version_of) const {
-  return ControllersStarted() && impl_->manager->AllActive() && impl_->manager->CachesAtLeast(resource_version_of);
+  return ControllersStarted() && impl_->manager->CachesAtLeast(resource_version_of);
 }
+
+bool Host::ControllersActive() const { return ControllersStarted() && impl_->manager->AllActive(); }
 
 bool Host::ControllersStarted() const {
   const std::lock_guard lock(impl_->mutex);

@@ -38,6 +38,8 @@ class Host {
   bool CachesAtLeast(const std::function<uint64_t(const std::string& resource)>& resource_version_of) const;
   // True once controllers have been started (leadership won, caches synced).
   bool ControllersStarted() const;
+  // True while every controller that was started has its workers at work. One that a swap adds is not, for a moment.
+  bool ControllersActive() const;
   // Loopback port of the HTTPS endpoint; 0 when there is none.
   int secure_port() const;
   // What /metrics would answer. For tests.

@@ -178,6 +178,7 @@ void Host::Impl::BuildManager() {
   };
   e.gate = [this](std::string_view name) { return options.gates.Enabled(name); };
   e.host_version = options.build.git_version;
+  e.swap_timeout = options.plugins.swap_timeout;
 
   plugin::ManagerOptions m;
   m.dirs = options.plugins.dirs;
@@ -196,6 +197,11 @@ void Host::Impl::BuildManager() {
     m.quarantined = [dir = options.plugins.state_dir, limit = options.plugins.quarantine_threshold](const std::string& digest) {
       return plugin::CrashCount(dir, digest.substr(0, 16)) >= limit;
     };
+  m.on_stuck = [this](const std::vector<std::string>& late) {
+    log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached", {{"controller", late.front()}});
+    log.Flush();
+    if (run.exit_now) run.exit_now(1);
+  };
   m.on_fatal = [this](const std::string& why) { End(1, why); };
   manager = std::make_unique<plugin::Manager>(std::move(e), std::move(m));
 }

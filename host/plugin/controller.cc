@@ -75,15 +75,36 @@ Status Controller::StartInstance(const std::shared_ptr<Instance>& instance) {
   return Ok();
 }
 
+std::unique_lock<std::mutex> Controller::LockLife() {
+  const clock::BusyPause pause(*environment_->clock);  // the holder may wait on the clock
+  return std::unique_lock(life_mutex_);
+}
+
 Status Controller::Activate(client::Cancellation* cancel) {
-  std::shared_ptr<Instance> instance;
-  {
-    const std::lock_guard lock(mutex_);
-    instance = instance_;
-  }
-  if (!instance) return MakeError(Code::kInternal, name() + ": activated before it was prepared");
   shared_.log.Info(2, "Waiting for caches to sync");
-  if (!instance->WaitSynced(cancel)) return MakeError(Code::kCancelled, name() + ": stopped before its caches were synced");
+  while (true) {
+    std::shared_ptr<Instance> instance;
+    {
+      const std::lock_guard lock(mutex_);
+      instance = instance_;
+    }
+    if (!instance || stopped_) return MakeError(Code::kCancelled, name() + ": stopped before it was activated");
+    const bool synced = instance->WaitSynced(cancel);
+    if (cancel->cancelled() || stopped_) return MakeError(Code::kCancelled, name() + ": stopped before its caches were synced");
+    const std::unique_lock life = LockLife();
+    if (active() || stopped_) return Ok();
+    // Another build may have taken the place of this one meanwhile: then that one is to be activated.
+    if (!synced || instance != Current()) continue;
+    return ActivateSynced(instance);
+  }
+}
+
+std::shared_ptr<Instance> Controller::Current() const {
+  const std::lock_guard lock(mutex_);
+  return instance_;
+}
+
+Status Controller::ActivateSynced(const std::shared_ptr<Instance>& instance) {
   shared_.log.Info(2, "Caches are synced");
   if (!shared_.client) {
     auto made = environment_->make_client(*declaration_);
@@ -152,6 +173,12 @@ void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& que
 
 void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_retries, const std::string& key,
                         const kcm_outcome& outcome, const Error& error) {
+  // A run that was cut short is no failure: its key is simply due again.
+  const bool failed = outcome.kind >= KCM_OUTCOME_RETRY;
+  if (failed && (error.code == Code::kCancelled || instance.state() != State::kActive || instance.cancel().cancelled())) {
+    queue.Add(key);
+    return;
+  }
   runs_.fetch_add(1, std::memory_order_relaxed);
   switch (outcome.kind) {
     case KCM_OUTCOME_DONE: queue.Forget(key); return;
@@ -161,11 +188,6 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
       return;
     case KCM_OUTCOME_RETRY: retries_.fetch_add(1, std::memory_order_relaxed); break;
     default: errors_.fetch_add(1, std::memory_order_relaxed); break;
-  }
-  // A run that was cut short is no failure: its key is simply due again.
-  if (instance.state() != State::kActive || instance.cancel().cancelled()) {
-    queue.Add(key);
-    return;
   }
   if (max_retries >= 0 && queue.NumRequeues(key) >= max_retries) {
     shared_.log.Info(2, "Dropping key out of the queue", {{"key", key}, {"err", error.message}});
@@ -195,6 +217,10 @@ void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration per
 }
 
 void Controller::Stop() {
+  stopped_ = true;
+  // Ends the waits of an activation that is under way, then waits for it.
+  if (const std::shared_ptr<Instance> present = Current()) present->CancelAll();
+  const std::unique_lock life = LockLife();
   std::shared_ptr<Instance> instance;
   {
     const std::lock_guard lock(mutex_);
@@ -203,7 +229,7 @@ void Controller::Stop() {
   }
   active_.store(false, std::memory_order_release);
   for (auto& q : shared_.queues) q->Resume();
-  if (instance) instance->CancelScopes();
+  if (instance) instance->CancelAll();
   JoinThreads();
   if (instance) instance->Stop();
   for (auto& q : shared_.queues) q->ShutDown();

@@ -71,7 +71,13 @@ class Controller {
   size_t ExchangeQueues(const ControllerDeclaration& to);
   Status Return(const std::shared_ptr<Image>& image, const ControllerDeclaration* declaration, client::Cancellation* cancel);
 
+  std::unique_lock<std::mutex> LockLife();
+  std::shared_ptr<Instance> Current() const;
+  Status ActivateSynced(const std::shared_ptr<Instance>& instance);
+
   Environment* environment_;
+  std::mutex life_mutex_;                // one of activation, swap and stop at a time
+  std::atomic<bool> stopped_{false};     // set once, no order needed: looked at again under life_mutex_
   Shared shared_;
   std::shared_ptr<Image> image_;
   const ControllerDeclaration* declaration_;

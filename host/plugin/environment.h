@@ -34,6 +34,8 @@ struct Environment {
   std::string host_version;
   // Threads of one controller for submitted calls, made when needed.
   int call_threads = 16;
+  // --plugin-swap-timeout: how long a swap waits for running reconciles; the last third of it after they were asked to end.
+  clock::Duration swap_timeout = std::chrono::seconds(30);
 };
 
 }  // namespace kcm::host::plugin

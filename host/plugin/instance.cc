@@ -257,6 +257,11 @@ void Instance::EndRuntimeWatches() {
   ended.clear();
 }
 
+void Instance::CancelAll() {
+  cancel_.Cancel();
+  CancelScopes();
+}
+
 void Instance::CancelScopes() {
   {
     const std::lock_guard lock(scopes_mutex_);
@@ -301,7 +306,7 @@ bool Instance::WaitDelivered(const Instance& other, const std::vector<uint64_t>&
 
 std::string Instance::SaveState() {
   std::string out;
-  if (declaration_->api->save_state == nullptr) return out;
+  if (declaration_->api->save_state == nullptr || controller_ == nullptr) return out;
   const auto append = [](void* sink, kcm_str bytes) {
     if (bytes.length > 0) static_cast<std::string*>(sink)->append(bytes.data, bytes.length);
   };
@@ -312,7 +317,7 @@ std::string Instance::SaveState() {
 }
 
 void Instance::LoadState(const std::string& state) {
-  if (state.empty() || declaration_->api->load_state == nullptr) return;
+  if (state.empty() || declaration_->api->load_state == nullptr || controller_ == nullptr) return;
   const Status s = Control("load_state", [&](kcm_error* e) { return declaration_->api->load_state(controller_, Text(state), e); });
   if (!s.ok()) shared_->log.Info(2, "State of the old build is ignored", {{"reason", s.error().message}});
 }
@@ -360,9 +365,13 @@ kcm_outcome Instance::Reconcile(uint32_t queue, const std::string& key, int fail
     const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kWorker, key);
     code = declaration_->api->reconcile(controller_, &run, &outcome, text.c());
   }
+  const bool cut_short = scope.cancel.cancelled();
   EndScope(&scope);
   if (code != KCM_OK) outcome.kind = KCM_OUTCOME_ERROR;
-  if (outcome.kind >= KCM_OUTCOME_RETRY) *error = MakeError(code == KCM_OK ? Code::kOk : static_cast<Code>(code), text.text());
+  if (outcome.kind >= KCM_OUTCOME_RETRY) *error = MakeError(cut_short        ? Code::kCancelled
+                                                               : code == KCM_OK ? Code::kOk
+                                                                                : static_cast<Code>(code),
+                                                               text.text());
   return outcome;
 }
 
@@ -461,9 +470,9 @@ uint64_t Instance::AddTimer(clock::Duration delay, void (*fire)(void*), void* da
 }
 bool Instance::CancelTimer(uint64_t id) { return timers_->Cancel(id); }
 
-kcm_metric* Instance::KeepMetric(metric::Metric metric, metric::Type type) {
+kcm_metric* Instance::KeepMetric(metric::Metric metric, metric::Type type, size_t labels) {
   const std::lock_guard lock(kept_mutex_);
-  metrics_.push_back(std::make_unique<kcm_metric>(kcm_metric{std::move(metric), type}));
+  metrics_.push_back(std::make_unique<kcm_metric>(kcm_metric{std::move(metric), type, labels}));
   return metrics_.back().get();
 }
 

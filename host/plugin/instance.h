@@ -82,6 +82,8 @@ class Instance : public client::Fence, public WriteLedger::Caches {
 
   // Asks every running reconcile and task to end; the instance stays active.
   void CancelScopes();
+  // The same for good, waits in the instance's own scope too: what comes next is Stop.
+  void CancelAll();
 
   // Hand-over: stops event delivery; returns per watch the last delivered sequence.
   std::vector<uint64_t> PauseEvents();
@@ -93,7 +95,7 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   void LoadState(const std::string& state);
   Status Health();
 
-  // One run for one key. Fills `error` unless the outcome is done or after.
+  // One run for one key. Fills `error` unless the outcome is done or after; kCancelled: the run was asked to end (CancelScopes, Stop).
   kcm_outcome Reconcile(uint32_t queue, const std::string& key, int failures, Error* error);
   Status RunTask(uint32_t task);
 
@@ -114,7 +116,7 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   kcm_answer* Send(kcm_scope* scope, client::Call& call, uint32_t flags);
   int32_t WaitReady(kcm_scope* scope, int64_t timeout_ns, uint32_t (*ready)(void*), void* data);
   void Wake();
-  kcm_metric* KeepMetric(metric::Metric metric, metric::Type type);
+  kcm_metric* KeepMetric(metric::Metric metric, metric::Type type, size_t labels);
   kcm_str KeepText(const std::string& name, std::string text);
 
   Shared& shared() { return *shared_; }
@@ -127,6 +129,11 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   uint32_t generation() const { return generation_; }
   State state() const { return state_.load(std::memory_order_acquire); }
   client::Cancellation& cancel() { return cancel_; }
+  // create() has succeeded and destroy() was not called yet.
+  bool created() {
+    const std::lock_guard lock(life_mutex_);
+    return controller_ != nullptr;
+  }
 
  private:
   friend class WatchHandler;
@@ -142,7 +149,13 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   void EndScope(kcm_scope* scope);
   template <class Step>
   Status Control(const char* what, Step step);
-  void RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer, uint64_t seen_before);
+  // What the caches showed just before a write was sent.
+  struct Before {
+    uint64_t seen = UINT64_MAX;  // version of the resource's cache, of a create
+    std::string uid;             // of the object to be deleted; empty: not cached
+  };
+  Before LookBefore(const kcm_scope* scope, const client::Call& call) const;
+  void RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer, const Before& before);
 
   Shared* shared_;
   std::shared_ptr<Image> image_;
@@ -203,4 +216,5 @@ struct kcm_scope {
 struct kcm_metric {
   kcm::host::metric::Metric metric;
   kcm::host::metric::Type type;
+  size_t labels;
 };

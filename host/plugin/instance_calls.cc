@@ -82,17 +82,32 @@ bool Instance::Holds(const client::Gvr& gvr, std::string_view ns, std::string_vi
   return false;
 }
 
-void Instance::RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer, uint64_t seen_before) {
+void Instance::RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer, const Before& before) {
   if (scope == nullptr || scope->key.empty() || !Writes(call.verb)) return;
   if (answer.ok()) {
     if (answer->object) shared_->ledger.Wrote(scope->key, call.resource, answer->object->ResourceVersion());
-    if (call.verb == client::Verb::kDelete)
-      shared_->ledger.Deleted(scope->key, call.resource, call.ns, call.name, answer->object ? answer->object->Uid() : "");
+    if (call.verb == client::Verb::kDelete && !before.uid.empty())
+      shared_->ledger.Deleted(scope->key, call.resource, call.ns, call.name, before.uid);
     return;
   }
   const bool unknown = answer.code() == Code::kTransport || answer.code() == Code::kCancelled || answer.code() == Code::kTimeout;
-  if (unknown && call.verb == client::Verb::kCreate && seen_before != UINT64_MAX)
-    shared_->ledger.Unknown(scope->key, call.resource, seen_before);
+  if (unknown && call.verb == client::Verb::kCreate && before.seen != UINT64_MAX)
+    shared_->ledger.Unknown(scope->key, call.resource, before.seen);
+}
+
+Instance::Before Instance::LookBefore(const kcm_scope* scope, const client::Call& call) const {
+  Before out;
+  if (scope == nullptr || scope->key.empty()) return out;
+  if (call.verb == client::Verb::kCreate) out.seen = Seen(call.resource);
+  if (call.verb != client::Verb::kDelete) return out;
+  // The answer to a delete often names no uid: a later object of the same name must not count as the one that was deleted.
+  for (const auto& w : watches_) {
+    if (!w->informer || w->declaration.gvr != call.resource) continue;
+    const wire::ObjectPtr o = w->informer->Get(call.ns.empty() ? call.name : call.ns + "/" + call.name);
+    if (o) out.uid = o->Uid();
+    break;
+  }
+  return out;
 }
 
 kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags) {
@@ -100,12 +115,12 @@ kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags)
   if (Writes(call.verb)) call.fence = this;
   if (state() == State::kStopped)
     return MakeAnswer(MakeError(Code::kStopped, declaration_->name + " was stopped"), flags, handles());
-  const uint64_t seen = call.verb == client::Verb::kCreate ? Seen(call.resource) : 0;
+  const Before before = LookBefore(scope, call);
   const std::shared_ptr<client::Client> client = shared_->Client();
   if (!client)  // create() of the first build, before the lease is won
     return MakeAnswer(MakeError(Code::kFenced, declaration_->name + ": requests are possible from start() on"), flags, handles());
   Result<client::Answer> answer = client->Do(call);
-  RecordWrite(scope, call, answer, seen);
+  RecordWrite(scope, call, answer, before);
   return MakeAnswer(std::move(answer), flags, handles());
 }
 

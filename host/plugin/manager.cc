@@ -130,13 +130,14 @@ Status Manager::Prepare() {
   return Ok();
 }
 
-void Manager::ActivateAll(Plugin& plugin) {
+void Manager::ActivateAll(Plugin& plugin, bool at_start) {
   for (auto& [name, controller] : plugin.controllers) {
     if (controller->active()) continue;
-    activations_.push_back(clock::StartBusyThread(*environment_.clock, [this, c = controller.get()] {
+    activations_.push_back(clock::StartBusyThread(*environment_.clock, [this, c = controller, at_start] {
       const Status s = c->Activate(&cancel_);
       if (s.ok() || s.code() == Code::kCancelled) return;
       environment_.log.Error(s.error().message, "Error initializing a controller", {{"controller", c->name()}});
+      if (!at_start) return;
       {
         const std::lock_guard lock(mutex_);
         if (!fatal_.empty()) return;
@@ -150,7 +151,7 @@ void Manager::ActivateAll(Plugin& plugin) {
 void Manager::Start() {
   const std::lock_guard control(control_mutex_);
   started_ = true;
-  for (auto& [name, plugin] : plugins_) ActivateAll(*plugin);
+  for (auto& [name, plugin] : plugins_) ActivateAll(*plugin, true);
   if (!maintainer_.joinable()) maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
 }
 
@@ -190,6 +191,8 @@ std::vector<std::string> Manager::Stop(clock::Duration limit) {
     if (!environment_.clock->WaitFor(lock, cv, limit, [&] { return open.empty(); })) {
       late = open;
       environment_.log.Info(0, "Still waiting for some controllers to terminate...", {{"runningControllers", late.front()}});
+      lock.unlock();
+      if (options_.on_stuck) options_.on_stuck(late);
     }
   }
   for (std::thread& t : stopping) t.join();

@@ -32,6 +32,8 @@ struct ManagerOptions {
   std::function<bool(const std::string& digest)> quarantined;
   // A controller could not be activated: the host is to end (spec/host.md 1.2). Called once, on an activation's thread.
   std::function<void(const std::string& why)> on_fatal;
+  // Stop's limit has passed and these controllers do not end: the process is to end without them. Null: Stop waits on.
+  std::function<void(const std::vector<std::string>& late)> on_stuck;
 };
 
 // Thread-safe. Swaps, loads and unloads happen one at a time.
@@ -87,7 +89,8 @@ class Manager {
   Status CheckNames(const Image& image, const std::string& replaces) const;
   Status Adopt(const PluginFile& file, std::shared_ptr<Image> image);
   Status PrepareController(Plugin& plugin, const ControllerDeclaration& declaration);
-  void ActivateAll(Plugin& plugin);
+  // `at_start`: an error ends the host; later it is the plugin's own trouble.
+  void ActivateAll(Plugin& plugin, bool at_start);
   // Steps of Rescan. `owner` is the plugin that was loaded from this path, nullptr when none was.
   Plugin* OwnerOf(const std::string& path) const;
   bool SeenBefore(const PluginFile& file, Plugin* owner) const;

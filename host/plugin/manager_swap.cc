@@ -65,7 +65,7 @@ void Manager::ExchangeControllers(Plugin& plugin, const PluginDeclaration& from)
         environment_.log.Error(s.error().message, "New controller of the build does not start", {{"controller", d.name}});
     }
   environment_.informers->Start();
-  if (started_) ActivateAll(plugin);
+  if (started_) ActivateAll(plugin, false);
 }
 
 void Manager::BeginProbation(Plugin& plugin, std::shared_ptr<Image> old) {
@@ -251,7 +251,7 @@ Status Manager::AddPlugin(const PluginFile& file, std::shared_ptr<Image> image) 
     if (Status s = PrepareController(fresh, d); !s.ok())
       environment_.log.Error(s.error().message, "Controller of a new plugin does not start", {{"controller", d.name}});
   environment_.informers->Start();
-  if (started_) ActivateAll(fresh);
+  if (started_) ActivateAll(fresh, false);
   return Ok();
 }
 

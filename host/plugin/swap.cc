@@ -7,9 +7,6 @@
 namespace kcm::host::plugin {
 namespace {
 
-// A reconcile may take this long before it is asked to end, and this much longer before the swap is given up.
-constexpr auto kFinishLimit = std::chrono::seconds(10);
-constexpr auto kCancelLimit = std::chrono::seconds(5);
 constexpr auto kCatchUpLimit = std::chrono::seconds(10);
 // Caches that only the new build needs are filled while the old one works; a resource that never syncs must not block other swaps.
 constexpr auto kSyncLimit = std::chrono::minutes(1);
@@ -20,11 +17,11 @@ Status Controller::Quiesce(Instance& old) {
   // Parked, not paused: waiting keys must not hold virtual time back, the waits below are on the clock.
   for (auto& q : shared_.queues) q->Park();
   bool idle = true;
-  for (auto& q : shared_.queues) idle = q->WaitIdle(kFinishLimit) && idle;
+  for (auto& q : shared_.queues) idle = q->WaitIdle(environment_->swap_timeout / 3 * 2) && idle;
   if (idle) return Ok();
   old.CancelScopes();
   idle = true;
-  for (auto& q : shared_.queues) idle = q->WaitIdle(kCancelLimit) && idle;
+  for (auto& q : shared_.queues) idle = q->WaitIdle(environment_->swap_timeout / 3) && idle;
   if (idle) return Ok();
   for (auto& q : shared_.queues) q->Resume();
   return MakeError(Code::kTimeout, name() + ": a reconcile of the running build does not end: the swap is given up; see its queues");
@@ -51,6 +48,8 @@ size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
 
 Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const ControllerDeclaration* declaration,
                                     client::Cancellation* cancel) {
+  const std::unique_lock life = LockLife();
+  if (stopped_) return MakeError(Code::kStopped, name() + " was stopped");
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
   auto next = std::make_shared<Instance>(&shared_, image, declaration, generation);
   if (Status s = next->Create(cancel); !s.ok()) return s.error();
@@ -60,6 +59,8 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
     const std::lock_guard lock(mutex_);
     old = instance_;
   }
+  if (active() && (!old || old->state() == State::kStopped))
+    return MakeError(Code::kInternal, name() + ": not running since a swap failed: restart the host");
   SwapReport report;
   if (!active()) {
     // Standby: nothing runs yet.
@@ -89,7 +90,7 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
   }
   next->LoadState(old->SaveState());
   // From here on there is no way back to the old instance, only to its build. Queues are idle: only tasks may still run.
-  old->CancelScopes();
+  old->CancelAll();
   JoinThreads();
   old->Stop();
   shared_.ledger.Seal();

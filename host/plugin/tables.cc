@@ -128,7 +128,7 @@ int32_t Define(kcm_context* c, const kcm_metric_description* d, kcm_metric** out
                                                             : metric::Type::kCounter;
   Result<metric::Metric> made = InstanceOf(c).env().metrics->Try(type, description);
   if (!made.ok()) return Fail(error, KCM_ERR_CONFLICT, made.error().message);
-  *out = InstanceOf(c).KeepMetric(*std::move(made), type);
+  *out = InstanceOf(c).KeepMetric(*std::move(made), type, d->label_count);
   return KCM_OK;
 }
 void MetricAdd(kcm_metric* m, const kcm_str* values, uint64_t count, double value) {

@@ -3,8 +3,17 @@
 #include "host/plugin/write_ledger.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace kcm::host::plugin {
+namespace {
+
+constexpr ptrdiff_t kMostDeletions = 1024;  // per key
+// Looks (one each 5 ms) after which a key runs all the same: a cache that never shows a write must not hold its key for ever.
+constexpr int kMostLooks = 6000;
+
+}  // namespace
+
 
 void WriteLedger::Wrote(std::string_view key, const client::Gvr& gvr, uint64_t resource_version) {
   if (key.empty() || resource_version == 0) return;
@@ -22,7 +31,10 @@ void WriteLedger::Deleted(std::string_view key, const client::Gvr& gvr, std::str
                           std::string_view uid) {
   if (key.empty()) return;
   const std::lock_guard lock(mutex_);
-  records_[std::string(key)].deleted.push_back({gvr, std::string(ns), std::string(name), std::string(uid)});
+  std::vector<Gone>& deleted = records_[std::string(key)].deleted;
+  // The oldest ones were seen long ago; a record only matters for the moments after a swap.
+  if (std::ssize(deleted) >= kMostDeletions) deleted.erase(deleted.begin(), deleted.begin() + kMostDeletions / 2);
+  deleted.push_back({gvr, std::string(ns), std::string(name), std::string(uid)});
 }
 
 void WriteLedger::Unknown(std::string_view key, const client::Gvr& gvr, uint64_t seen) { Wrote(key, gvr, seen + 1); }
@@ -44,7 +56,7 @@ bool WriteLedger::Ready(std::string_view key, const Caches& caches) {
   if (sealed_ == 0) return true;
   const auto it = records_.find(std::string(key));
   if (it == records_.end() || !it->second.sealed) return true;
-  if (!Satisfied(it->second, caches)) return false;
+  if (!Satisfied(it->second, caches) && ++it->second.looks < kMostLooks) return false;
   records_.erase(it);
   --sealed_;
   return true;

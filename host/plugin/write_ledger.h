@@ -50,6 +50,7 @@ class WriteLedger {
     std::vector<std::pair<client::Gvr, uint64_t>> versions;
     std::vector<Gone> deleted;
     bool sealed = false;
+    int looks = 0;  // how often a sealed record held its key back
   };
   static bool Satisfied(Record& r, const Caches& caches);
   mutable std::mutex mutex_;

@@ -108,7 +108,7 @@ void Cluster::WaitForStart() {
   while (impl_->host_running.load() != nullptr) {
     host::main::Host* h = impl_->host_running.load();
     // Active, too: a controller waits for its caches by the virtual clock, which Settle() does not move.
-    if (h != nullptr && h->CachesAtLeast([](const std::string&) { return uint64_t{0}; })) {
+    if (h != nullptr && h->ControllersActive()) {
       Settle();
       return;
     }

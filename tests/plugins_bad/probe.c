@@ -36,7 +36,7 @@ struct kcm_controller {
   const kcm_cache_api* cache;
   const kcm_client_api* client;
   const kcm_object_api* object;
-  const kcm_config_api* config;
+  const kcm_cancel_api* cancel;
   uint32_t generation;
   uint32_t runs;
 };
@@ -113,7 +113,7 @@ static int32_t create(const kcm_create* args, kcm_controller** out, kcm_error* e
   self->cache = table(args, KCM_CACHE_API_ID);
   self->client = table(args, KCM_CLIENT_API_ID);
   self->object = table(args, KCM_OBJECT_API_ID);
-  self->config = table(args, KCM_CONFIG_API_ID);
+  self->cancel = table(args, KCM_CANCEL_API_ID);
   rude_write(self, "create");
   *out = self;
   return KCM_OK;
@@ -160,7 +160,13 @@ static void on_event(kcm_controller* self, const kcm_event* event) {
   (void)self->queue->add(self->context, 0, str(key));
 }
 
-/* "after": run again in 30 s; "fail": fails as passing; "stamp": writes the build's id. */
+static uint32_t never(void* data) {
+  (void)data;
+  return 0;
+}
+
+/* "after": run again in 30 s; "fail": fails as passing; "wait": until the run is cancelled; "stuck": an hour, deaf to cancellation;
+ * "stamp": writes the build's id. */
 static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome, kcm_error* error) {
   kcm_object* object = NULL;
   kcm_request request;
@@ -182,6 +188,10 @@ static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_out
     outcome->kind = KCM_OUTCOME_RETRY;
     return fail(error, KCM_OK, "asked to fail");
   }
+  if (self->generation == 1 && mode.length == 4 && memcmp(mode.data, "wait", 4) == 0)
+    (void)self->cancel->wait(self->context, run->scope, -1, never, NULL);
+  if (self->generation == 1 && mode.length == 5 && memcmp(mode.data, "stuck", 5) == 0)
+    (void)self->cancel->wait(self->context, NULL, INT64_C(3600000000000), never, NULL);
   if (seen.length == strlen(PROBE_BUILD) && memcmp(seen.data, PROBE_BUILD, seen.length) == 0) {
     if (mode.length == 5 && memcmp(mode.data, "after", 5) == 0) {
       outcome->kind = KCM_OUTCOME_AFTER;

@@ -13,8 +13,8 @@ namespace kcm::test {
 namespace {
 
 constexpr int kSwaps = 200;
-constexpr int kDeployments = 5;
-constexpr int kReplicas = 4;
+constexpr int kDeployments = 3;
+constexpr int kReplicas = 3;
 
 // Private bytes of this process, which no mapped file accounts for.
 size_t AnonymousKb() {
@@ -27,7 +27,9 @@ size_t AnonymousKb() {
 class RollingPods : public testing::Test {
  protected:
   RollingPods()
-      : cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so"}, {"--plugin-probation-period=5s", "-v=0"}, /*nodes=*/3) {}
+      // kcm-namespace makes the service account that pods run as.
+      : cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so", std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"},
+                {"--plugin-probation-period=5s", "-v=0"}, /*nodes=*/2) {}
 
   static std::string Name(int i) { return "web-" + std::to_string(i); }
   void CreateDeployments() {
@@ -70,6 +72,7 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
     for (int i = 0; i < kDeployments; ++i)
       if (RolledOut(i)) Roll(i, n);
     ASSERT_EQ(MessageOf(cluster.SwapFile(builds[n % 2])), "") << n;
+    ASSERT_EQ(cluster.Plugin("pod")["buildId"] == "other", n % 2 == 1);
     ++pauses_ms[cluster.Plugin("pod")["lastPauseMs"].get<double>()];
     cluster.Advance(500ms);
     if (n == kSwaps / 4) warm_kb = AnonymousKb();

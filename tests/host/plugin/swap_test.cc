@@ -2,6 +2,10 @@
 // Hot swap of real plugins in a real host (design 9): hand-over, refusals, probation, rollback, fencing.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
 #include "host/plugin/plugin_cluster.h"
 
 namespace kcm::test {
@@ -115,6 +119,27 @@ TEST(PluginSwap, BuildWhoseRunsFailGoesBack) {
   }
 }
 
+TEST(PluginSwap, WaitingRunIsAskedToEnd) {
+  PluginCluster cluster({Probe("good")}, {"--plugin-swap-timeout=30s"});
+  cluster.CreateProbe("slow", "wait");
+  cluster.Settle();
+  EXPECT_EQ(cluster.StampOf("slow"), "");
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  EXPECT_NEAR(cluster.Plugin("probe")["lastPauseMs"].get<double>(), 20000, 500) << "two thirds of the time, then the run is cancelled";
+  EXPECT_EQ(cluster.StampOf("slow"), "b") << "the cancelled run's key was lost";
+}
+
+TEST(PluginSwap, RunThatDoesNotEndMakesTheSwapFail) {
+  PluginCluster cluster({Probe("good")}, {"--plugin-swap-timeout=30s"});
+  cluster.CreateProbe("stuck", "stuck");
+  cluster.Settle();
+  EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))),
+            "probe-controller: a reconcile of the running build does not end: the swap is given up; see its queues");
+  EXPECT_EQ(cluster.Plugin("probe")["buildId"], "a");
+  cluster.ExpectStampedBy("a");  // its other worker goes on
+  EXPECT_EQ(cluster.Mapped("good_b.so"), 0);
+}
+
 TEST(PluginSwap, RollbackOnRequestWhileTheOldBuildIsThere) {
   PluginCluster cluster({Probe("good")});
   EXPECT_EQ(MessageOf(cluster.Rollback("probe")),
@@ -168,6 +193,44 @@ TEST(PluginSwap, ControllersOfOnePluginGoTogether) {
   cluster.Advance(kProbation);
   EXPECT_EQ(cluster.Mapped("two.so"), 0);
   EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+}
+
+// Private memory of this process in kB, open files, threads.
+struct Footprint {
+  size_t anonymous_kb = 0, files = 0, threads = 0;
+};
+Footprint Measure() {
+  Footprint f;
+  std::ifstream in("/proc/self/smaps_rollup");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("Anonymous:")) f.anonymous_kb = std::stoul(line.substr(10));
+  const auto count = [](const char* dir) {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(dir), std::filesystem::directory_iterator()));
+  };
+  f.files = count("/proc/self/fd");
+  f.threads = count("/proc/self/task");
+  return f;
+}
+
+TEST(PluginSwap, ThousandSwapsLeaveNothing) {
+  PluginCluster cluster({Probe("good")}, {"-v=0", "--plugin-probation-period=0"});
+  for (int i = 0; i < 50; ++i) cluster.CreateProbe("p" + std::to_string(i));
+  cluster.Settle();
+  const std::string builds[] = {Probe("good_b"), Probe("good_c")};
+  Footprint warm;
+  for (int n = 0; n < 1000; ++n) {
+    ASSERT_EQ(MessageOf(cluster.SwapFile(builds[n % 2])), "") << n;
+    if (n == 300) warm = Measure();
+  }
+  const Footprint end = Measure();
+  EXPECT_LE(end.anonymous_kb, warm.anonymous_kb + 4096) << "700 swaps";
+  EXPECT_LE(end.files, warm.files + 2);
+  EXPECT_LE(end.threads, warm.threads + 2);
+  EXPECT_EQ(cluster.Mapped("good.so") + cluster.Mapped("good_b.so"), 0);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+  cluster.ExpectStampedBy("c");
+  std::cout << "anonymous memory " << warm.anonymous_kb << " -> " << end.anonymous_kb << " kB, files " << warm.files << " -> " << end.files
+            << ", threads " << warm.threads << " -> " << end.threads << "\n";
 }
 
 TEST(PluginSwap, BuildThatHoldsObjectsIsKeptCountedAndSaid) {

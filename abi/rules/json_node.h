@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonNode: reads an nlohmann::json through rules::Node. Header only and generic, so that rules needs no json library:
+// JsonNode: reads an nlohmann::json through rules::Node. Header only and generic, so that rules
+// needs no json library:
 //   #include <nlohmann/json.hpp> first, then rules::JsonNode(value).
 // The view borrows `value`: it must outlive the Node and not change meanwhile.
 #pragma once
@@ -45,11 +46,13 @@ struct JsonOps {
   }
   static std::string_view String(uint64_t a, uint64_t) {
     const Json& j = Ref(a);
-    return j.is_string() ? std::string_view(j.template get_ref<const std::string&>()) : std::string_view();
+    return j.is_string() ? std::string_view(j.template get_ref<const std::string&>())
+                         : std::string_view();
   }
   static int64_t Int(uint64_t a, uint64_t) {
     const Json& j = Ref(a);
-    return j.is_number_integer() ? j.template get<int64_t>() : static_cast<int64_t>(j.template get<double>());
+    return j.is_number_integer() ? j.template get<int64_t>()
+                                 : static_cast<int64_t>(j.template get<double>());
   }
   static double Real(uint64_t a, uint64_t) { return Ref(a).template get<double>(); }
   static bool Bool(uint64_t a, uint64_t) { return Ref(a).template get<bool>(); }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node: any readable JSON-like value, whatever holds it (a cached flat object, a cursor across the ABI, an
-// nlohmann::json). The rules in this folder read objects through it and nothing else.
+// Node: any readable JSON-like value, whatever holds it (a cached flat object, a cursor across the
+// ABI, an nlohmann::json). The rules in this folder read objects through it and nothing else.
 //
 //   bool ready = pod.Get("status").Get("phase").String() == "Running";
 //
-// A Node is a borrowed view of 24 bytes: it lives as long as what it reads. Reading what is absent gives an absent
-// Node, an empty string, 0 or false: no path needs a check at each step. Thread-safe when the holder is immutable.
+// A Node is a borrowed view of 24 bytes: it lives as long as what it reads. Reading what is absent
+// gives an absent Node, an empty string, 0 or false: no path needs a check at each step.
+// Thread-safe when the holder is immutable.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,15 +19,17 @@ enum class Kind : uint8_t { kAbsent, kNull, kBool, kInt, kDouble, kString, kArra
 
 class Node;
 
-// How one representation is read. One constant table per representation; (a, b) are that representation's own words.
+// How one representation is read. One constant table per representation; (a, b) are that
+// representation's own words.
 struct NodeOps {
   Kind (*kind)(uint64_t a, uint64_t b);
   Node (*member)(uint64_t a, uint64_t b, std::string_view name);  // absent Node when there is none
   size_t (*size)(uint64_t a, uint64_t b);                         // of arrays and objects, else 0
   Node (*at)(uint64_t a, uint64_t b, size_t index);               // REQUIRES: array, index < size
-  std::pair<std::string_view, Node> (*entry)(uint64_t a, uint64_t b, size_t index);  // REQUIRES: object, index < size
-  std::string_view (*string)(uint64_t a, uint64_t b);             // "" unless a string
-  int64_t (*integer)(uint64_t a, uint64_t b);                     // 0 unless a number; doubles are truncated
+  std::pair<std::string_view, Node> (*entry)(uint64_t a, uint64_t b,
+                                             size_t index);  // REQUIRES: object, index < size
+  std::string_view (*string)(uint64_t a, uint64_t b);        // "" unless a string
+  int64_t (*integer)(uint64_t a, uint64_t b);  // 0 unless a number; doubles are truncated
   double (*real)(uint64_t a, uint64_t b);
   bool (*boolean)(uint64_t a, uint64_t b);
 };
@@ -41,9 +44,14 @@ class Node {
   bool Has() const { return kind() > Kind::kNull; }
   explicit operator bool() const { return Has(); }
   bool IsString() const { return kind() == Kind::kString; }
-  bool IsNumber() const { const Kind k = kind(); return k == Kind::kInt || k == Kind::kDouble; }
+  bool IsNumber() const {
+    const Kind k = kind();
+    return k == Kind::kInt || k == Kind::kDouble;
+  }
 
-  Node Get(std::string_view name) const { return ops_ == nullptr ? Node() : ops_->member(a_, b_, name); }
+  Node Get(std::string_view name) const {
+    return ops_ == nullptr ? Node() : ops_->member(a_, b_, name);
+  }
   // Follows a dotted path of plain member names ("status.phase"). Names with dots need Get().
   Node Path(std::string_view dotted) const {
     Node n = *this;
@@ -60,10 +68,16 @@ class Node {
   Node At(size_t index) const { return ops_->at(a_, b_, index); }
   std::pair<std::string_view, Node> Entry(size_t index) const { return ops_->entry(a_, b_, index); }
 
-  std::string_view String() const { return ops_ == nullptr ? std::string_view() : ops_->string(a_, b_); }
-  int64_t Int(int64_t otherwise = 0) const { return IsNumber() ? ops_->integer(a_, b_) : otherwise; }
+  std::string_view String() const {
+    return ops_ == nullptr ? std::string_view() : ops_->string(a_, b_);
+  }
+  int64_t Int(int64_t otherwise = 0) const {
+    return IsNumber() ? ops_->integer(a_, b_) : otherwise;
+  }
   double Real(double otherwise = 0) const { return IsNumber() ? ops_->real(a_, b_) : otherwise; }
-  bool Bool(bool otherwise = false) const { return kind() == Kind::kBool ? ops_->boolean(a_, b_) : otherwise; }
+  bool Bool(bool otherwise = false) const {
+    return kind() == Kind::kBool ? ops_->boolean(a_, b_) : otherwise;
+  }
 
   // for (Node item : list.Items()) — empty for anything but an array.
   class Range;
@@ -88,7 +102,10 @@ class Node::Range {
    public:
     Iterator(Node n, size_t i) : n_(n), i_(i) {}
     Node operator*() const { return n_.At(i_); }
-    Iterator& operator++() { ++i_; return *this; }
+    Iterator& operator++() {
+      ++i_;
+      return *this;
+    }
     bool operator!=(const Iterator& o) const { return i_ != o.i_; }
 
    private:
@@ -110,7 +127,10 @@ class Node::EntryRange {
    public:
     Iterator(Node n, size_t i) : n_(n), i_(i) {}
     std::pair<std::string_view, Node> operator*() const { return n_.Entry(i_); }
-    Iterator& operator++() { ++i_; return *this; }
+    Iterator& operator++() {
+      ++i_;
+      return *this;
+    }
     bool operator!=(const Iterator& o) const { return i_ != o.i_; }
 
    private:

@@ -43,11 +43,12 @@ enum class Code : int32_t {
 
 struct Error {
   Code code = Code::kInternal;
-  std::string message;       // what was tried, on what, and the fix
-  std::string reason;        // the API Status' reason as sent ("NotFound"), empty when there was no Status
-  int32_t http_status = 0;   // 0 when there was no HTTP answer
+  std::string message;  // what was tried, on what, and the fix
+  std::string
+      reason;  // the API Status' reason as sent ("NotFound"), empty when there was no Status
+  int32_t http_status = 0;      // 0 when there was no HTTP answer
   int64_t retry_after_ns = -1;  // numeric Retry-After, -1 when absent
-  std::string cause;         // first details.causes[].reason ("NamespaceTerminating"), empty when none
+  std::string cause;  // first details.causes[].reason ("NamespaceTerminating"), empty when none
 
   bool Is(Code c) const { return code == c; }
 };
@@ -64,8 +65,9 @@ struct Unit {};
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}     // NOLINT: implicit on purpose
-  Result(Error error) : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(Error error)
+      : v_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
 
   bool ok() const { return v_.index() == 0; }
   explicit operator bool() const { return ok(); }

@@ -11,9 +11,12 @@
 namespace kcm::sdk {
 namespace {
 
-std::string Dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
-kcm_request MakeRequest(uint32_t verb, const Resource& r, std::string_view ns, std::string_view name, const CallOptions& o) {
+kcm_request MakeRequest(uint32_t verb, const Resource& r, std::string_view ns,
+                        std::string_view name, const CallOptions& o) {
   kcm_request c{};
   c.size = sizeof(c);
   c.verb = verb;
@@ -40,7 +43,8 @@ Error ErrorOf(const kcm_answer& a) {
   return e;
 }
 
-// The answer's object; its error; or, for an answer without an object where one was asked for, an error too.
+// The answer's object; its error; or, for an answer without an object where one was asked for, an
+// error too.
 Result<WholeRef> Take(const Services* s, int32_t code, kcm_answer* answer) {
   if (answer == nullptr) return MakeError(static_cast<Code>(code), "the host refused the request");
   Result<WholeRef> out = MakeError(Code::kInternal, "the answer holds no object");
@@ -64,10 +68,17 @@ Status Discard(const Services* s, int32_t code, kcm_answer* answer) {
 std::string DeleteBody(const DeleteOptions& d) {
   Json body{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}};
   switch (d.propagation) {
-    case Propagation::kBackground: body["propagationPolicy"] = "Background"; break;
-    case Propagation::kForeground: body["propagationPolicy"] = "Foreground"; break;
-    case Propagation::kOrphan: body["propagationPolicy"] = "Orphan"; break;
-    case Propagation::kUnset: break;
+    case Propagation::kBackground:
+      body["propagationPolicy"] = "Background";
+      break;
+    case Propagation::kForeground:
+      body["propagationPolicy"] = "Foreground";
+      break;
+    case Propagation::kOrphan:
+      body["propagationPolicy"] = "Orphan";
+      break;
+    case Propagation::kUnset:
+      break;
   }
   if (!d.uid.empty()) body["preconditions"]["uid"] = d.uid;
   if (!d.resource_version.empty()) body["preconditions"]["resourceVersion"] = d.resource_version;
@@ -90,7 +101,8 @@ Result<WholeRef> Client::Call(kcm_request& request) const {
   return Take(s_, code, answer);
 }
 
-Result<WholeRef> Client::Get(const Resource& r, std::string_view ns, std::string_view name, const CallOptions& o) const {
+Result<WholeRef> Client::Get(const Resource& r, std::string_view ns, std::string_view name,
+                             const CallOptions& o) const {
   kcm_request c = MakeRequest(KCM_VERB_GET, r, ns, name, o);
   return Call(c);
 }
@@ -100,11 +112,13 @@ Result<WholeRef> Client::List(const Resource& r, std::string_view ns, const Call
   return Call(c);
 }
 
-Result<WholeRef> Client::Create(const Resource& r, std::string_view ns, const Json& body, const CallOptions& o) const {
+Result<WholeRef> Client::Create(const Resource& r, std::string_view ns, const Json& body,
+                                const CallOptions& o) const {
   return CreateText(r, ns, Dump(body), o);
 }
 
-Result<WholeRef> Client::CreateText(const Resource& r, std::string_view ns, std::string_view body, const CallOptions& o) const {
+Result<WholeRef> Client::CreateText(const Resource& r, std::string_view ns, std::string_view body,
+                                    const CallOptions& o) const {
   kcm_request c = MakeRequest(KCM_VERB_CREATE, r, ns, {}, o);
   c.body = Str(body);
   return Call(c);
@@ -122,16 +136,17 @@ Result<WholeRef> Client::Update(const Resource& r, const Edit& edit, const CallO
   return Call(c);
 }
 
-Result<WholeRef> Client::PatchObject(const Resource& r, std::string_view ns, std::string_view name, Patch type,
-                                     std::string_view body, const CallOptions& o) const {
+Result<WholeRef> Client::PatchObject(const Resource& r, std::string_view ns, std::string_view name,
+                                     Patch type, std::string_view body,
+                                     const CallOptions& o) const {
   kcm_request c = MakeRequest(KCM_VERB_PATCH, r, ns, name, o);
   c.patch_type = static_cast<uint32_t>(type);
   c.body = Str(body);
   return Call(c);
 }
 
-Status Client::Delete(const Resource& r, std::string_view ns, std::string_view name, const DeleteOptions& d,
-                      const CallOptions& o) const {
+Status Client::Delete(const Resource& r, std::string_view ns, std::string_view name,
+                      const DeleteOptions& d, const CallOptions& o) const {
   const std::string body = DeleteBody(d);
   kcm_request c = MakeRequest(KCM_VERB_DELETE, r, ns, name, o);
   c.flags |= KCM_REQUEST_NO_ANSWER;
@@ -141,7 +156,8 @@ Status Client::Delete(const Resource& r, std::string_view ns, std::string_view n
   return Discard(s_, code, answer);
 }
 
-Status Client::DeleteCollection(const Resource& r, std::string_view ns, const DeleteOptions& d, const CallOptions& o) const {
+Status Client::DeleteCollection(const Resource& r, std::string_view ns, const DeleteOptions& d,
+                                const CallOptions& o) const {
   const std::string body = DeleteBody(d);
   kcm_request c = MakeRequest(KCM_VERB_DELETE_COLLECTION, r, ns, {}, o);
   c.flags |= KCM_REQUEST_NO_ANSWER;
@@ -160,7 +176,8 @@ Result<std::string> Client::Raw(std::string_view path) const {
   kcm_answer* answer = nullptr;
   const int32_t code = s_->client->call(s_->context, scope_, &c, &answer);
   if (answer == nullptr) return MakeError(static_cast<Code>(code), "the host refused the request");
-  Result<std::string> out = code == KCM_OK ? Result<std::string>(std::string(View(answer->raw))) : ErrorOf(*answer);
+  Result<std::string> out =
+      code == KCM_OK ? Result<std::string>(std::string(View(answer->raw))) : ErrorOf(*answer);
   s_->client->answer_release(answer);
   return out;
 }
@@ -203,7 +220,8 @@ void Complete(void* data, kcm_answer* answer) {
     return KCM_OK;
   });
 }
-void Submit(const Services* s, kcm_scope* scope, const kcm_request& request, std::function<void(int32_t, kcm_answer*)> done) {
+void Submit(const Services* s, kcm_scope* scope, const kcm_request& request,
+            std::function<void(int32_t, kcm_answer*)> done) {
   auto pending = std::make_unique<Pending>(Pending{s, std::move(done)});
   const int32_t code = s->client->submit(s->context, scope, &request, Complete, pending.get());
   if (code != KCM_OK) {
@@ -223,33 +241,38 @@ void Client::Batch::CreateText(const Resource& r, std::string_view ns, std::stri
   c.body = Str(body);
   state_->Begin();
   const Services* s = client_.s_;
-  Submit(s, client_.scope_, c, [s, state = state_, done = std::move(done)](int32_t code, kcm_answer* answer) {
-    const auto end = [s](State* st) { st->End(s); };  // also when `done` throws
-    const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
-    done(Take(s, code, answer));
-  });
+  Submit(s, client_.scope_, c,
+         [s, state = state_, done = std::move(done)](int32_t code, kcm_answer* answer) {
+           const auto end = [s](State* st) { st->End(s); };  // also when `done` throws
+           const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
+           done(Take(s, code, answer));
+         });
 }
 
-void Client::Batch::Delete(const Resource& r, std::string_view ns, std::string_view name, const DeleteOptions& d,
-                           std::function<void(Status)> done) {
+void Client::Batch::Delete(const Resource& r, std::string_view ns, std::string_view name,
+                           const DeleteOptions& d, std::function<void(Status)> done) {
   const std::string body = DeleteBody(d);
   kcm_request c = MakeRequest(KCM_VERB_DELETE, r, ns, name, {});
   c.flags |= KCM_REQUEST_NO_ANSWER;
   c.body = Str(body);
   state_->Begin();
   const Services* s = client_.s_;
-  Submit(s, client_.scope_, c, [s, state = state_, done = std::move(done)](int32_t code, kcm_answer* answer) {
-    const auto end = [s](State* st) { st->End(s); };  // also when `done` throws
-    const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
-    done(Discard(s, code, answer));
-  });
+  Submit(s, client_.scope_, c,
+         [s, state = state_, done = std::move(done)](int32_t code, kcm_answer* answer) {
+           const auto end = [s](State* st) { st->End(s); };  // also when `done` throws
+           const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
+           done(Discard(s, code, answer));
+         });
 }
 
 void Client::Batch::Wait() {
-  // Waits on the host's clock, so that rate limits of the calls can pass. A cancelled scope ends that wait early; the host then
-  // completes what is open as cancelled, for which the second wait is.
+  // Waits on the host's clock, so that rate limits of the calls can pass. A cancelled scope ends
+  // that wait early; the host then completes what is open as cancelled, for which the second wait
+  // is.
   const Services* s = client_.s_;
-  const auto ready = [](void* data) -> uint32_t { return static_cast<State*>(data)->Done() ? 1 : 0; };
+  const auto ready = [](void* data) -> uint32_t {
+    return static_cast<State*>(data)->Done() ? 1 : 0;
+  };
   (void)s->cancel->wait(s->context, client_.scope_, -1, ready, state_.get());
   std::unique_lock lock(state_->mutex);
   state_->all_done.wait(lock, [&] { return state_->open == 0; });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small services of a Context: log, clock, cache, queues, events, metrics, discovery, configuration.
+// The small services of a Context: log, clock, cache, queues, events, metrics, discovery,
+// configuration.
 #include "kcm/sdk/context.h"
 
 #include <stdexcept>
@@ -23,14 +24,16 @@ int32_t Fill(kcm_error* error, int32_t code, std::string_view text) noexcept {
 }  // namespace internal
 
 // ---- log ----
-LogPair::LogPair(std::string_view k, std::string_view v) : key(k), c{Str(k), Str(v), 0, 0, KCM_LOG_STRING, 0} {}
-LogPair::LogPair(std::string_view k, bool v) : key(k), c{Str(k), {}, v ? 1 : 0, 0, KCM_LOG_BOOL, 0} {}
+LogPair::LogPair(std::string_view k, std::string_view v)
+    : key(k), c{Str(k), Str(v), 0, 0, KCM_LOG_STRING, 0} {}
+LogPair::LogPair(std::string_view k, bool v)
+    : key(k), c{Str(k), {}, v ? 1 : 0, 0, KCM_LOG_BOOL, 0} {}
 LogPair::LogPair(std::string_view k, double v) : key(k), c{Str(k), {}, 0, v, KCM_LOG_DOUBLE, 0} {}
 LogPair::LogPair(std::string_view k, Integer v) : key(k), c{Str(k), {}, v.v, 0, KCM_LOG_INT, 0} {}
 
 namespace {
-void WriteLine(const Services* s, kcm_scope* scope, uint32_t severity, int level, std::string_view message, std::string_view error,
-               LogPairs pairs) {
+void WriteLine(const Services* s, kcm_scope* scope, uint32_t severity, int level,
+               std::string_view message, std::string_view error, LogPairs pairs) {
   std::vector<kcm_log_pair> c;
   c.reserve(pairs.size());
   for (const LogPair& p : pairs) c.push_back(p.c);
@@ -144,27 +147,41 @@ std::optional<WholeRef> Cache::Get(WholeWatch watch, std::string_view key) const
   kcm_object* o = GetObject(s_, watch.number, key);
   return o == nullptr ? std::nullopt : std::optional<WholeRef>(WholeRef(o));
 }
-std::optional<ObjectRef> Cache::Get(MaskedWatch watch, std::string_view key) const { return GetAt(watch.number, key); }
+std::optional<ObjectRef> Cache::Get(MaskedWatch watch, std::string_view key) const {
+  return GetAt(watch.number, key);
+}
 std::optional<ObjectRef> Cache::GetAt(uint32_t watch, std::string_view key) const {
   kcm_object* o = GetObject(s_, watch, key);
   return o == nullptr ? std::nullopt : std::optional<ObjectRef>(ObjectRef(o));
 }
-ObjectList<WholeRef> Cache::List(WholeWatch watch, const Query& q) const { return ListObjects<WholeRef>(s_, watch.number, q); }
-ObjectList<ObjectRef> Cache::List(MaskedWatch watch, const Query& q) const { return ListObjects<ObjectRef>(s_, watch.number, q); }
-ObjectList<ObjectRef> Cache::ListAt(uint32_t watch, const Query& q) const { return ListObjects<ObjectRef>(s_, watch, q); }
+ObjectList<WholeRef> Cache::List(WholeWatch watch, const Query& q) const {
+  return ListObjects<WholeRef>(s_, watch.number, q);
+}
+ObjectList<ObjectRef> Cache::List(MaskedWatch watch, const Query& q) const {
+  return ListObjects<ObjectRef>(s_, watch.number, q);
+}
+ObjectList<ObjectRef> Cache::ListAt(uint32_t watch, const Query& q) const {
+  return ListObjects<ObjectRef>(s_, watch, q);
+}
 bool Cache::Synced(uint32_t watch) const { return s_->cache->synced(s_->context, watch) != 0; }
-uint64_t Cache::ResourceVersion(uint32_t watch) const { return s_->cache->resource_version(s_->context, watch); }
-Result<uint32_t> Cache::AddWatch(std::string_view group, std::string_view version, std::string_view resource) const {
+uint64_t Cache::ResourceVersion(uint32_t watch) const {
+  return s_->cache->resource_version(s_->context, watch);
+}
+Result<uint32_t> Cache::AddWatch(std::string_view group, std::string_view version,
+                                 std::string_view resource) const {
   uint32_t watch = 0;
   ErrorText error;
-  const int32_t code = s_->cache->add_watch(s_->context, Str(group), Str(version), Str(resource), &watch, error.c());
+  const int32_t code =
+      s_->cache->add_watch(s_->context, Str(group), Str(version), Str(resource), &watch, error.c());
   if (code != KCM_OK) return error.As(code);
   return watch;
 }
 void Cache::RemoveWatch(uint32_t watch) const { (void)s_->cache->remove_watch(s_->context, watch); }
 
 // ---- queues ----
-void Queues::Add(std::string_view key, uint32_t queue) const { (void)s_->queue->add(s_->context, queue, Str(key)); }
+void Queues::Add(std::string_view key, uint32_t queue) const {
+  (void)s_->queue->add(s_->context, queue, Str(key));
+}
 void Queues::AddAfter(std::string_view key, Duration delay, uint32_t queue) const {
   if (delay <= Duration(0)) return Add(key, queue);
   (void)s_->queue->add_after(s_->context, queue, Str(key), delay.count());
@@ -172,13 +189,17 @@ void Queues::AddAfter(std::string_view key, Duration delay, uint32_t queue) cons
 void Queues::AddRateLimited(std::string_view key, uint32_t queue) const {
   (void)s_->queue->add_rate_limited(s_->context, queue, Str(key));
 }
-void Queues::Forget(std::string_view key, uint32_t queue) const { (void)s_->queue->forget(s_->context, queue, Str(key)); }
-int Queues::Requeues(std::string_view key, uint32_t queue) const { return s_->queue->requeues(s_->context, queue, Str(key)); }
+void Queues::Forget(std::string_view key, uint32_t queue) const {
+  (void)s_->queue->forget(s_->context, queue, Str(key));
+}
+int Queues::Requeues(std::string_view key, uint32_t queue) const {
+  return s_->queue->requeues(s_->context, queue, Str(key));
+}
 size_t Queues::Length(uint32_t queue) const { return s_->queue->length(s_->context, queue); }
 
 // ---- events ----
-void Events::Record(const ObjectRef& about, const Resource& r, EventType type, std::string_view reason,
-                    std::string_view message) const {
+void Events::Record(const ObjectRef& about, const Resource& r, EventType type,
+                    std::string_view reason, std::string_view message) const {
   const std::string api_version = r.ApiVersion();
   kcm_reference c{};
   c.size = sizeof(c);
@@ -190,7 +211,8 @@ void Events::Record(const ObjectRef& about, const Resource& r, EventType type, s
   c.resource_version = Str(about.ResourceVersion());
   Record(c, type, reason, message);
 }
-void Events::Record(const kcm_reference& about, EventType type, std::string_view reason, std::string_view message,
+void Events::Record(const kcm_reference& about, EventType type, std::string_view reason,
+                    std::string_view message,
                     const std::vector<std::pair<std::string, std::string>>& annotations) const {
   const uint32_t t = static_cast<uint32_t>(type);
   if (annotations.empty()) {
@@ -202,7 +224,8 @@ void Events::Record(const kcm_reference& about, EventType type, std::string_view
     flat.push_back(Str(name));
     flat.push_back(Str(value));
   }
-  (void)s_->event->record_annotated(s_->context, &about, t, Str(reason), Str(message), flat.data(), annotations.size());
+  (void)s_->event->record_annotated(s_->context, &about, t, Str(reason), Str(message), flat.data(),
+                                    annotations.size());
 }
 
 // ---- metrics ----
@@ -233,8 +256,8 @@ bool ServedResource::Supports(std::string_view verb) const {
 
 namespace {
 ServedResource ToServed(const kcm_resource& c) {
-  return {std::string(View(c.group)), std::string(View(c.version)), std::string(View(c.resource)), std::string(View(c.kind)),
-          std::string(View(c.verbs)), c.namespaced != 0};
+  return {std::string(View(c.group)), std::string(View(c.version)), std::string(View(c.resource)),
+          std::string(View(c.kind)),  std::string(View(c.verbs)),   c.namespaced != 0};
 }
 }  // namespace
 
@@ -251,15 +274,18 @@ Result<ServedResources> Discovery::Preferred() const {
   ServedResources out;
   const uint64_t n = s_->discovery->list_count(list);
   out.resources.reserve(n);
-  for (uint64_t i = 0; i < n; ++i) out.resources.push_back(ToServed(*s_->discovery->list_at(list, i)));
+  for (uint64_t i = 0; i < n; ++i)
+    out.resources.push_back(ToServed(*s_->discovery->list_at(list, i)));
   out.failed = std::string(View(s_->discovery->list_failed(list)));
   s_->discovery->list_release(list);
   return out;
 }
-Result<ServedResource> Discovery::ForKind(std::string_view group, std::string_view version, std::string_view kind) const {
+Result<ServedResource> Discovery::ForKind(std::string_view group, std::string_view version,
+                                          std::string_view kind) const {
   kcm_resource_list* list = nullptr;
   ErrorText error;
-  const int32_t code = s_->discovery->for_kind(s_->context, scope_, Str(group), Str(version), Str(kind), &list, error.c());
+  const int32_t code = s_->discovery->for_kind(s_->context, scope_, Str(group), Str(version),
+                                               Str(kind), &list, error.c());
   if (code != KCM_OK) return error.As(code);
   ServedResource out = ToServed(*s_->discovery->list_at(list, 0));
   s_->discovery->list_release(list);
@@ -278,11 +304,15 @@ int64_t Config::Int(std::string_view name, int64_t otherwise) const {
 Duration Config::DurationOf(std::string_view name, Duration otherwise) const {
   return Duration(s_->config->duration_ns(s_->context, Str(name), otherwise.count()));
 }
-double Config::Real(std::string_view name, double otherwise) const { return s_->config->real(s_->context, Str(name), otherwise); }
+double Config::Real(std::string_view name, double otherwise) const {
+  return s_->config->real(s_->context, Str(name), otherwise);
+}
 bool Config::Bool(std::string_view name, bool otherwise) const {
   return s_->config->boolean(s_->context, Str(name), otherwise ? 1 : 0) != 0;
 }
-bool Config::Gate(std::string_view name) const { return s_->config->gate(s_->context, Str(name)) != 0; }
+bool Config::Gate(std::string_view name) const {
+  return s_->config->gate(s_->context, Str(name)) != 0;
+}
 
 // ---- context ----
 Context::Context() : s_(std::make_unique<Services>()) {}
@@ -312,7 +342,8 @@ Result<std::unique_ptr<Context>> Context::Make(const kcm_create& args) {
   s.config = static_cast<const kcm_config_api*>(table(KCM_CONFIG_API_ID));
   s.cancel = static_cast<const kcm_cancel_api*>(table(KCM_CANCEL_API_ID));
   if (!missing.empty())
-    return MakeError(Code::kUnsupported, "this host has no table " + missing + ": use a newer host or build with an older SDK");
+    return MakeError(Code::kUnsupported, "this host has no table " + missing +
+                                             ": use a newer host or build with an older SDK");
   internal::SetObjectApi(objects);
   return out;
 }
@@ -333,7 +364,8 @@ Metric Context::DefineMetric(const MetricDescription& d) const {
   kcm_metric* m = nullptr;
   ErrorText error;
   const int32_t code = s_->metric->define(s_->context, &c, &m, error.c());
-  if (code != KCM_OK) throw std::runtime_error("metric " + std::string(d.name) + ": " + error.As(code).message);
+  if (code != KCM_OK)
+    throw std::runtime_error("metric " + std::string(d.name) + ": " + error.As(code).message);
   return Metric(s_.get(), m);
 }
 
@@ -341,7 +373,11 @@ bool Context::Cancelled() const { return s_->cancel->cancelled(s_->context, null
 
 // ---- run ----
 Run::Run(const Context& context, const kcm_reconcile& c)
-    : context_(context), scope_(c.scope), key_(View(c.key)), queue_(c.queue), failures_(c.failures) {
+    : context_(context),
+      scope_(c.scope),
+      key_(View(c.key)),
+      queue_(c.queue),
+      failures_(c.failures) {
   const size_t slash = key_.find('/');
   if (slash == std::string_view::npos) {
     name_ = key_;
@@ -351,17 +387,22 @@ Run::Run(const Context& context, const kcm_reconcile& c)
   }
 }
 Run::Run(const Context& context, kcm_scope* scope) : context_(context), scope_(scope) {}
-bool Run::Cancelled() const { return context_.services()->cancel->cancelled(context_.services()->context, scope_) != 0; }
+bool Run::Cancelled() const {
+  return context_.services()->cancel->cancelled(context_.services()->context, scope_) != 0;
+}
 bool Run::Wait(Duration timeout, const std::function<bool()>& ready) const {
   const Services* s = context_.services();
-  const auto call = [](void* data) -> uint32_t { return (*static_cast<const std::function<bool()>*>(data))() ? 1 : 0; };
+  const auto call = [](void* data) -> uint32_t {
+    return (*static_cast<const std::function<bool()>*>(data))() ? 1 : 0;
+  };
   std::function<bool()> copy = ready;
   return s->cancel->wait(s->context, scope_, timeout.count(), call, &copy) == KCM_OK;
 }
 
 std::string Change::Key() const {
   const std::string_view namespace_name = ns();
-  return namespace_name.empty() ? std::string(name()) : std::string(namespace_name) + "/" + std::string(name());
+  return namespace_name.empty() ? std::string(name())
+                                : std::string(namespace_name) + "/" + std::string(name());
 }
 
 }  // namespace kcm::sdk

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: what a controller instance is given by the host, as small C++ values over the C tables. Copying one of the service
-// classes is cheap; all are thread-safe; none may be used after stop() but for reading objects.
+// Context: what a controller instance is given by the host, as small C++ values over the C tables.
+// Copying one of the service classes is cheap; all are thread-safe; none may be used after stop()
+// but for reading objects.
 #pragma once
 #include <kcm/kcm.h>
 
@@ -25,8 +26,12 @@ using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 struct Services;  // the tables of one instance; internal
 
 // Place of a watch in the declaration. The type says whether its objects are whole.
-struct MaskedWatch { uint32_t number; };
-struct WholeWatch { uint32_t number; };
+struct MaskedWatch {
+  uint32_t number;
+};
+struct WholeWatch {
+  uint32_t number;
+};
 
 // ---- log ----
 struct LogPair {
@@ -41,7 +46,9 @@ struct LogPair {
   LogPair(std::string_view k, T v) : LogPair(k, Integer{static_cast<int64_t>(v)}) {}
 
  private:
-  struct Integer { int64_t v; };
+  struct Integer {
+    int64_t v;
+  };
   LogPair(std::string_view k, Integer v);
 };
 using LogPairs = std::initializer_list<LogPair>;
@@ -65,7 +72,8 @@ class Clock {
   explicit Clock(const Services* s) : s_(s) {}
   WallTime Now() const;
   Duration Monotonic() const;
-  // `fire` runs once on the host's timer thread unless cancelled or stopped first; it must be short (add a key).
+  // `fire` runs once on the host's timer thread unless cancelled or stopped first; it must be short
+  // (add a key).
   uint64_t After(Duration delay, std::function<void()> fire) const;
   bool Cancel(uint64_t timer) const;
 
@@ -75,7 +83,7 @@ class Clock {
 
 // ---- cache ----
 struct Query {
-  int index = -1;                       // place in the watch's indexes
+  int index = -1;  // place in the watch's indexes
   std::string_view index_value = {};
   std::string_view ns = {};
   std::string_view label_selector = {};
@@ -109,9 +117,10 @@ class Cache {
   bool Synced(uint32_t watch) const;
   uint64_t ResourceVersion(uint32_t watch) const;
   // Watches at run time, metadata only.
-  Result<uint32_t> AddWatch(std::string_view group, std::string_view version, std::string_view resource) const;
+  Result<uint32_t> AddWatch(std::string_view group, std::string_view version,
+                            std::string_view resource) const;
   void RemoveWatch(uint32_t watch) const;
-  std::optional<ObjectRef> GetAt(uint32_t watch, std::string_view key) const;       // any watch number
+  std::optional<ObjectRef> GetAt(uint32_t watch, std::string_view key) const;  // any watch number
   ObjectList<ObjectRef> ListAt(uint32_t watch, const Query& query = {}) const;
 
  private:
@@ -123,18 +132,23 @@ struct Resource {
   std::string_view group, version, resource;
   std::string_view kind = {};  // for messages and bodies
   // Own copies where a resource comes from discovery.
-  std::string ApiVersion() const { return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version); }
+  std::string ApiVersion() const {
+    return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
+  }
 };
 
 struct CallOptions {
   std::string_view subresource = {};
-  std::string_view query = {};         // encoded parameters
+  std::string_view query = {};  // encoded parameters
   bool metadata_only = false;
   Duration timeout{0};
 };
 
 enum class Patch : uint32_t {
-  kJson = KCM_PATCH_JSON, kMerge = KCM_PATCH_MERGE, kStrategic = KCM_PATCH_STRATEGIC, kApply = KCM_PATCH_APPLY,
+  kJson = KCM_PATCH_JSON,
+  kMerge = KCM_PATCH_MERGE,
+  kStrategic = KCM_PATCH_STRATEGIC,
+  kApply = KCM_PATCH_APPLY,
 };
 
 enum class Propagation { kUnset, kBackground, kForeground, kOrphan };
@@ -145,7 +159,8 @@ struct DeleteOptions {
   int64_t grace_period_seconds = -1;       // -1: unset
 };
 
-// A whole object being changed, to be sent as an update. Keeps the resourceVersion it was read at, so a stale update conflicts.
+// A whole object being changed, to be sent as an update. Keeps the resourceVersion it was read at,
+// so a stale update conflicts.
 class Edit {
  public:
   explicit Edit(const WholeRef& from);
@@ -162,26 +177,37 @@ class Edit {
 class Client {
  public:
   Client(const Services* s, kcm_scope* scope) : s_(s), scope_(scope) {}
-  Result<WholeRef> Get(const Resource& r, std::string_view ns, std::string_view name, const CallOptions& o = {}) const;
-  // The list object itself: Root().Get("items"), Root().Path("metadata.continue"). query: "limit=500&continue=..."
+  Result<WholeRef> Get(const Resource& r, std::string_view ns, std::string_view name,
+                       const CallOptions& o = {}) const;
+  // The list object itself: Root().Get("items"), Root().Path("metadata.continue"). query:
+  // "limit=500&continue=..."
   Result<WholeRef> List(const Resource& r, std::string_view ns, const CallOptions& o = {}) const;
-  Result<WholeRef> Create(const Resource& r, std::string_view ns, const Json& body, const CallOptions& o = {}) const;
-  Result<WholeRef> CreateText(const Resource& r, std::string_view ns, std::string_view body, const CallOptions& o = {}) const;
+  Result<WholeRef> Create(const Resource& r, std::string_view ns, const Json& body,
+                          const CallOptions& o = {}) const;
+  Result<WholeRef> CreateText(const Resource& r, std::string_view ns, std::string_view body,
+                              const CallOptions& o = {}) const;
   Result<WholeRef> Update(const Resource& r, const Edit& edit, const CallOptions& o = {}) const;
-  Result<WholeRef> UpdateStatus(const Resource& r, const Edit& edit) const { return Update(r, edit, {.subresource = "status"}); }
-  Result<WholeRef> PatchObject(const Resource& r, std::string_view ns, std::string_view name, Patch type, std::string_view body,
-                               const CallOptions& o = {}) const;
-  Status Delete(const Resource& r, std::string_view ns, std::string_view name, const DeleteOptions& d = {}, const CallOptions& o = {}) const;
-  Status DeleteCollection(const Resource& r, std::string_view ns, const DeleteOptions& d = {}, const CallOptions& o = {}) const;
+  Result<WholeRef> UpdateStatus(const Resource& r, const Edit& edit) const {
+    return Update(r, edit, {.subresource = "status"});
+  }
+  Result<WholeRef> PatchObject(const Resource& r, std::string_view ns, std::string_view name,
+                               Patch type, std::string_view body, const CallOptions& o = {}) const;
+  Status Delete(const Resource& r, std::string_view ns, std::string_view name,
+                const DeleteOptions& d = {}, const CallOptions& o = {}) const;
+  Status DeleteCollection(const Resource& r, std::string_view ns, const DeleteOptions& d = {},
+                          const CallOptions& o = {}) const;
   Result<std::string> Raw(std::string_view path) const;
 
-  // Many at a time (slow start): calls run on host threads, `done` once per call on one of them. Wait() below collects them.
+  // Many at a time (slow start): calls run on host threads, `done` once per call on one of them.
+  // Wait() below collects them.
   class Batch {
    public:
     explicit Batch(const Client& client);
     ~Batch();  // waits
-    void CreateText(const Resource& r, std::string_view ns, std::string_view body, std::function<void(Result<WholeRef>)> done);
-    void Delete(const Resource& r, std::string_view ns, std::string_view name, const DeleteOptions& d, std::function<void(Status)> done);
+    void CreateText(const Resource& r, std::string_view ns, std::string_view body,
+                    std::function<void(Result<WholeRef>)> done);
+    void Delete(const Resource& r, std::string_view ns, std::string_view name,
+                const DeleteOptions& d, std::function<void(Status)> done);
     // Until all have completed, or the scope is cancelled and the rest was cancelled.
     void Wait();
 
@@ -218,8 +244,10 @@ class Events {
  public:
   explicit Events(const Services* s) : s_(s) {}
   // About an object at hand. kind and apiVersion are not in cached objects, hence `r`.
-  void Record(const ObjectRef& about, const Resource& r, EventType type, std::string_view reason, std::string_view message) const;
-  void Record(const kcm_reference& about, EventType type, std::string_view reason, std::string_view message,
+  void Record(const ObjectRef& about, const Resource& r, EventType type, std::string_view reason,
+              std::string_view message) const;
+  void Record(const kcm_reference& about, EventType type, std::string_view reason,
+              std::string_view message,
               const std::vector<std::pair<std::string, std::string>>& annotations = {}) const;
 
  private:
@@ -230,8 +258,11 @@ class Metric {
  public:
   Metric() = default;
   Metric(const Services* s, kcm_metric* m) : s_(s), m_(m) {}
-  void Add(std::initializer_list<std::string_view> labels = {}, double value = 1) const;  // counter, gauge; observes a histogram
-  void Observe(double value, std::initializer_list<std::string_view> labels = {}) const { Add(labels, value); }
+  void Add(std::initializer_list<std::string_view> labels = {},
+           double value = 1) const;  // counter, gauge; observes a histogram
+  void Observe(double value, std::initializer_list<std::string_view> labels = {}) const {
+    Add(labels, value);
+  }
   void Set(double value, std::initializer_list<std::string_view> labels = {}) const;
 
  private:
@@ -260,7 +291,8 @@ class Discovery {
   Discovery(const Services* s, kcm_scope* scope) : s_(s), scope_(scope) {}
   Result<int> ServerMinor() const;
   Result<ServedResources> Preferred() const;
-  Result<ServedResource> ForKind(std::string_view group, std::string_view version, std::string_view kind) const;
+  Result<ServedResource> ForKind(std::string_view group, std::string_view version,
+                                 std::string_view kind) const;
 
  private:
   const Services* s_;
@@ -281,7 +313,8 @@ class Config {
   const Services* s_;
 };
 
-// All of it. One per instance; made by the adapter of controller.h before the controller's constructor runs.
+// All of it. One per instance; made by the adapter of controller.h before the controller's
+// constructor runs.
 class Context {
  public:
   // Fails (KCM_ERR_UNSUPPORTED, names the table) when the host lacks a table of this SDK.
@@ -296,7 +329,8 @@ class Context {
   Events events() const { return Events(s_.get()); }
   Discovery discovery() const { return Discovery(s_.get(), nullptr); }
   Config config() const { return Config(s_.get()); }
-  // Registers; a clash with another shape throws std::runtime_error (refuses the build from a constructor).
+  // Registers; a clash with another shape throws std::runtime_error (refuses the build from a
+  // constructor).
   Metric DefineMetric(const MetricDescription& d) const;
   uint32_t generation() const { return generation_; }
   bool Cancelled() const;
@@ -314,7 +348,7 @@ class Run {
   Run(const Context& context, const kcm_reconcile& c);
   Run(const Context& context, kcm_scope* scope);  // of a task
   std::string_view key() const { return key_; }
-  std::string_view ns() const { return ns_; }      // "" for cluster scope
+  std::string_view ns() const { return ns_; }  // "" for cluster scope
   std::string_view name() const { return name_; }
   uint32_t queue_number() const { return queue_; }
   int failures() const { return failures_; }
@@ -339,8 +373,12 @@ class Outcome {
  public:
   static Outcome Done() { return Outcome(KCM_OUTCOME_DONE, Duration(0), {}); }
   static Outcome RequeueAfter(Duration d) { return Outcome(KCM_OUTCOME_AFTER, d, {}); }
-  static Outcome Retry(Error e) { return Outcome(KCM_OUTCOME_RETRY, Duration(0), std::move(e)); }   // passes: back-off
-  static Outcome Failed(Error e) { return Outcome(KCM_OUTCOME_ERROR, Duration(0), std::move(e)); }  // an operator should know
+  static Outcome Retry(Error e) {
+    return Outcome(KCM_OUTCOME_RETRY, Duration(0), std::move(e));
+  }  // passes: back-off
+  static Outcome Failed(Error e) {
+    return Outcome(KCM_OUTCOME_ERROR, Duration(0), std::move(e));
+  }  // an operator should know
   static Outcome Of(const Status& s) { return s.ok() ? Done() : Retry(s.error()); }
 
   uint32_t kind() const { return kind_; }
@@ -348,7 +386,8 @@ class Outcome {
   const Error& error() const { return error_; }
 
  private:
-  Outcome(uint32_t kind, Duration delay, Error e) : kind_(kind), delay_(delay), error_(std::move(e)) {}
+  Outcome(uint32_t kind, Duration delay, Error e)
+      : kind_(kind), delay_(delay), error_(std::move(e)) {}
   uint32_t kind_;
   Duration delay_;
   Error error_;

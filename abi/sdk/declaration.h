@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations of a plugin as constexpr C++ data, turned into the C structs of kcm/declaration.h at compile time: inspecting a
-// plugin runs no code of it.
+// Declarations of a plugin as constexpr C++ data, turned into the C structs of kcm/declaration.h at
+// compile time: inspecting a plugin runs no code of it.
 //
 //   constexpr std::string_view kPodFields[] = {"status.phase", "spec.nodeName"};
 //   constexpr sdk::Index kPodIndexes[] = {{.by = sdk::Index::kControllerUid}};
-//   constexpr sdk::Watch kWatches[] = {{.resource = "apps/v1/replicasets"},                       // whole
-//                                      {.resource = "v1/pods", .fields = kPodFields, .indexes = kPodIndexes}};
-//   constexpr sdk::Queue kQueues[] = {{.name = "replicaset", .workers_flag = "concurrent-replicaset-syncs", .workers = 5}};
-//   inline constexpr sdk::Declaration kDeclaration{.name = "replicaset-controller", ..., .watches = kWatches, .queues = kQueues};
+//   constexpr sdk::Watch kWatches[] = {{.resource = "apps/v1/replicasets"}, // whole
+//                                      {.resource = "v1/pods", .fields = kPodFields, .indexes =
+//                                      kPodIndexes}};
+//   constexpr sdk::Queue kQueues[] = {{.name = "replicaset", .workers_flag =
+//   "concurrent-replicaset-syncs", .workers = 5}}; inline constexpr sdk::Declaration
+//   kDeclaration{.name = "replicaset-controller", ..., .watches = kWatches, .queues = kQueues};
 #pragma once
 #include <kcm/declaration.h>
 
@@ -22,8 +24,12 @@ using Names = std::span<const std::string_view>;
 
 struct Flag {
   enum Type : uint32_t {
-    kBool = KCM_FLAG_BOOL, kInt = KCM_FLAG_INT, kFloat = KCM_FLAG_FLOAT,
-    kDuration = KCM_FLAG_DURATION, kString = KCM_FLAG_STRING, kStrings = KCM_FLAG_STRINGS,
+    kBool = KCM_FLAG_BOOL,
+    kInt = KCM_FLAG_INT,
+    kFloat = KCM_FLAG_FLOAT,
+    kDuration = KCM_FLAG_DURATION,
+    kString = KCM_FLAG_STRING,
+    kStrings = KCM_FLAG_STRINGS,
   };
   std::string_view name;
   Type type = kString;
@@ -38,19 +44,21 @@ struct Rule {
 
 struct Index {
   enum By : uint32_t {
-    kControllerUid = KCM_INDEX_CONTROLLER_UID, kOwnerUid = KCM_INDEX_OWNER_UID,
-    kField = KCM_INDEX_FIELD, kLabel = KCM_INDEX_LABEL,
+    kControllerUid = KCM_INDEX_CONTROLLER_UID,
+    kOwnerUid = KCM_INDEX_OWNER_UID,
+    kField = KCM_INDEX_FIELD,
+    kLabel = KCM_INDEX_LABEL,
   };
   By by = kField;
   std::string_view path = {};
 };
 
 struct Watch {
-  std::string_view resource;       // "apps/v1/deployments", "v1/pods"
-  Names fields = {};               // none: whole
+  std::string_view resource;  // "apps/v1/deployments", "v1/pods"
+  Names fields = {};          // none: whole
   std::span<const Index> indexes = {};
-  uint32_t flags = 0;              // KCM_WATCH_*
-  std::string_view scope = {};     // namespace; empty: all
+  uint32_t flags = 0;           // KCM_WATCH_*
+  std::string_view scope = {};  // namespace; empty: all
   std::string_view field_selector = {};
   int64_t resync_ns = 0;
 };
@@ -59,10 +67,10 @@ struct Queue {
   std::string_view name;
   std::string_view workers_flag = {};
   int32_t workers = 1;
-  int32_t max_retries = -1;        // -1: retried for ever
-  int64_t base_delay_ns = 0;       // 0: 5 ms
-  int64_t max_delay_ns = 0;        // 0: 1000 s
-  double bucket_qps = 0;           // 0: 10/s with burst 100; negative: none
+  int32_t max_retries = -1;   // -1: retried for ever
+  int64_t base_delay_ns = 0;  // 0: 5 ms
+  int64_t max_delay_ns = 0;   // 0: 1000 s
+  double bucket_qps = 0;      // 0: 10/s with burst 100; negative: none
   int32_t bucket_burst = 0;
   uint32_t key_version = 1;
 };
@@ -79,7 +87,7 @@ struct Declaration {
   Names aliases = {};
   std::string_view client_name;
   std::string_view event_source = {};
-  uint32_t flags = 0;              // KCM_CONTROLLER_*
+  uint32_t flags = 0;  // KCM_CONTROLLER_*
   Names feature_gates = {};
   Names required_resources = {};
   std::span<const Flag> controller_flags = {};
@@ -94,7 +102,9 @@ namespace internal {
 
 constexpr kcm_str Str(std::string_view s) { return kcm_str{s.data(), s.size()}; }
 
-struct ResourceParts { std::string_view group, version, resource; };
+struct ResourceParts {
+  std::string_view group, version, resource;
+};
 constexpr ResourceParts Split(std::string_view text) {
   const size_t last = text.rfind('/');
   const std::string_view resource = text.substr(last + 1);
@@ -104,11 +114,13 @@ constexpr ResourceParts Split(std::string_view text) {
   return {left.substr(0, slash), left.substr(slash + 1), resource};
 }
 
-// All name lists of a declaration end up in one array; Place() hands out its pieces in a fixed order.
+// All name lists of a declaration end up in one array; Place() hands out its pieces in a fixed
+// order.
 constexpr size_t CountNames(const Declaration& d) {
   size_t n = d.aliases.size() + d.feature_gates.size() + d.required_resources.size();
   for (const Rule& r : d.rules)
-    n += r.api_groups.size() + r.resources.size() + r.verbs.size() + r.resource_names.size() + r.non_resource_urls.size();
+    n += r.api_groups.size() + r.resources.size() + r.verbs.size() + r.resource_names.size() +
+         r.non_resource_urls.size();
   for (const Watch& w : d.watches) n += w.fields.size();
   return n;
 }
@@ -121,7 +133,9 @@ template <size_t N>
 struct NamePool {
   std::array<kcm_str, N + 1> names{};
   size_t used = 0;
-  constexpr void Add(Names list) { for (std::string_view s : list) names[used++] = Str(s); }
+  constexpr void Add(Names list) {
+    for (std::string_view s : list) names[used++] = Str(s);
+  }
 };
 
 template <const Declaration& D>
@@ -162,13 +176,15 @@ struct Converted {
     std::array<kcm_flag, D.controller_flags.size()> out{};
     for (size_t i = 0; i < out.size(); ++i) {
       const Flag& f = D.controller_flags[i];
-      out[i] = {sizeof(kcm_flag), f.type, Str(f.name), Str(f.default_value), Str(f.help), Str(f.deprecated)};
+      out[i] = {sizeof(kcm_flag),     f.type,      Str(f.name),
+                Str(f.default_value), Str(f.help), Str(f.deprecated)};
     }
     return out;
   }();
   static constexpr auto kFlagPointers = Pointers(kFlags);
 
-  static constexpr size_t kRuleStart = D.aliases.size() + D.feature_gates.size() + D.required_resources.size();
+  static constexpr size_t kRuleStart =
+      D.aliases.size() + D.feature_gates.size() + D.required_resources.size();
   static constexpr auto kRules = [] {
     std::array<kcm_rbac_rule, D.rules.size()> out{};
     size_t at = kRuleStart;
@@ -233,8 +249,17 @@ struct Converted {
     std::array<kcm_queue_declaration, D.queues.size()> out{};
     for (size_t i = 0; i < out.size(); ++i) {
       const Queue& q = D.queues[i];
-      out[i] = {sizeof(kcm_queue_declaration), q.key_version, Str(q.name), Str(q.workers_flag), q.workers, q.max_retries,
-                q.base_delay_ns, q.max_delay_ns, q.bucket_qps, q.bucket_burst, 0};
+      out[i] = {sizeof(kcm_queue_declaration),
+                q.key_version,
+                Str(q.name),
+                Str(q.workers_flag),
+                q.workers,
+                q.max_retries,
+                q.base_delay_ns,
+                q.max_delay_ns,
+                q.bucket_qps,
+                q.bucket_burst,
+                0};
     }
     return out;
   }();
@@ -244,7 +269,8 @@ struct Converted {
     std::array<kcm_task, D.tasks.size()> out{};
     for (size_t i = 0; i < out.size(); ++i) {
       const Task& t = D.tasks[i];
-      out[i] = {sizeof(kcm_task), 0, Str(t.name), Str(t.period_flag), t.period_ns, t.first_after_ns};
+      out[i] = {sizeof(kcm_task),   0,           Str(t.name),
+                Str(t.period_flag), t.period_ns, t.first_after_ns};
     }
     return out;
   }();

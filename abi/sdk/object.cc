@@ -8,7 +8,8 @@
 namespace kcm::sdk {
 namespace internal {
 namespace {
-std::atomic<const kcm_object_api*> g_object_api{nullptr};  // release/acquire: set once, before any object is seen
+std::atomic<const kcm_object_api*> g_object_api{
+    nullptr};  // release/acquire: set once, before any object is seen
 }
 
 void SetObjectApi(const kcm_object_api* api) { g_object_api.store(api, std::memory_order_release); }
@@ -31,22 +32,29 @@ Node Member(uint64_t a, uint64_t b, std::string_view name) {
   return CursorNode(internal::ObjectApi().member(Cursor(a, b), Str(name)));
 }
 size_t Size(uint64_t a, uint64_t b) { return internal::ObjectApi().count(Cursor(a, b)); }
-Node At(uint64_t a, uint64_t b, size_t i) { return CursorNode(internal::ObjectApi().at(Cursor(a, b), i)); }
+Node At(uint64_t a, uint64_t b, size_t i) {
+  return CursorNode(internal::ObjectApi().at(Cursor(a, b), i));
+}
 std::pair<std::string_view, Node> Entry(uint64_t a, uint64_t b, size_t i) {
   kcm_str name{};
   const kcm_cursor value = internal::ObjectApi().entry(Cursor(a, b), i, &name);
   return {View(name), CursorNode(value)};
 }
-std::string_view String(uint64_t a, uint64_t b) { return View(internal::ObjectApi().string(Cursor(a, b))); }
+std::string_view String(uint64_t a, uint64_t b) {
+  return View(internal::ObjectApi().string(Cursor(a, b)));
+}
 int64_t Integer(uint64_t a, uint64_t b) { return internal::ObjectApi().integer(Cursor(a, b)); }
 double Real(uint64_t a, uint64_t b) { return internal::ObjectApi().real(Cursor(a, b)); }
 bool Boolean(uint64_t a, uint64_t b) { return internal::ObjectApi().boolean(Cursor(a, b)) != 0; }
 
-constexpr rules::NodeOps kCursorOps = {KindOf, Member, Size, At, Entry, String, Integer, Real, Boolean};
+constexpr rules::NodeOps kCursorOps = {KindOf, Member,  Size, At,     Entry,
+                                       String, Integer, Real, Boolean};
 
 }  // namespace
 
-Node CursorNode(kcm_cursor at) { return at.a == 0 && at.b == 0 ? Node() : Node(&kCursorOps, at.a, at.b); }
+Node CursorNode(kcm_cursor at) {
+  return at.a == 0 && at.b == 0 ? Node() : Node(&kCursorOps, at.a, at.b);
+}
 
 std::string ObjectRef::Key() const {
   const std::string_view ns = Namespace(), name = Name();
@@ -55,7 +63,9 @@ std::string ObjectRef::Key() const {
 
 std::string ObjectRef::ToJsonText() const {
   std::string out;
-  const auto append = [](void* sink, kcm_str bytes) { static_cast<std::string*>(sink)->append(View(bytes)); };
+  const auto append = [](void* sink, kcm_str bytes) {
+    static_cast<std::string*>(sink)->append(View(bytes));
+  };
   (void)internal::ObjectApi().to_json(internal::ObjectApi().root(handle_), append, &out);
   return out;
 }
@@ -64,10 +74,14 @@ Json ObjectRef::ToJson() const { return sdk::ToJson(Root()); }
 
 Json ToJson(Node node) {
   switch (node.kind()) {
-    case Kind::kBool: return node.Bool();
-    case Kind::kInt: return node.Int();
-    case Kind::kDouble: return node.Real();
-    case Kind::kString: return std::string(node.String());
+    case Kind::kBool:
+      return node.Bool();
+    case Kind::kInt:
+      return node.Int();
+    case Kind::kDouble:
+      return node.Real();
+    case Kind::kString:
+      return std::string(node.String());
     case Kind::kArray: {
       Json out = Json::array();
       for (Node item : node.Items()) out.push_back(ToJson(item));
@@ -79,7 +93,8 @@ Json ToJson(Node node) {
       return out;
     }
     case Kind::kAbsent:
-    case Kind::kNull: break;
+    case Kind::kNull:
+      break;
   }
   return nullptr;
 }

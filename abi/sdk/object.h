@@ -3,7 +3,8 @@
 //
 //   std::optional<sdk::WholeRef> rs = cache.Get(kReplicaSets, key);
 //   int64_t replicas = rs->Root().Path("spec.replicas").Int(1);
-// WholeRef marks an object of which nothing was left out: only such a one can be edited and sent as an update.
+// WholeRef marks an object of which nothing was left out: only such a one can be edited and sent as
+// an update.
 #pragma once
 #include <kcm/object.h>
 
@@ -19,12 +20,15 @@ namespace kcm::sdk {
 
 using Json = nlohmann::json;
 
-inline std::string_view View(kcm_str s) { return s.length == 0 ? std::string_view() : std::string_view(s.data, s.length); }
+inline std::string_view View(kcm_str s) {
+  return s.length == 0 ? std::string_view() : std::string_view(s.data, s.length);
+}
 inline kcm_str Str(std::string_view s) { return kcm_str{s.data(), s.size()}; }
 
 namespace internal {
-// The object table of the host that loaded this image. Set before the first create returns; every generation has an image of
-// its own, and the table is stateless, so one pointer per image is enough.
+// The object table of the host that loaded this image. Set before the first create returns; every
+// generation has an image of its own, and the table is stateless, so one pointer per image is
+// enough.
 void SetObjectApi(const kcm_object_api* api);
 const kcm_object_api& ObjectApi();
 }  // namespace internal
@@ -32,18 +36,26 @@ const kcm_object_api& ObjectApi();
 // A Node over a cursor of the host.
 rules::Node CursorNode(kcm_cursor at);
 
-// An object as the cache holds it: immutable, shared, read in place. Thread-safe. Keeps one version alive: hold it for a
-// reconcile, not for a lifetime.
+// An object as the cache holds it: immutable, shared, read in place. Thread-safe. Keeps one version
+// alive: hold it for a reconcile, not for a lifetime.
 class ObjectRef {
  public:
   // Takes over one reference. REQUIRES: handle != nullptr.
   explicit ObjectRef(kcm_object* handle) noexcept : handle_(handle) {}
   ObjectRef(ObjectRef&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
-  ObjectRef& operator=(ObjectRef&& o) noexcept { std::swap(handle_, o.handle_); return *this; }
+  ObjectRef& operator=(ObjectRef&& o) noexcept {
+    std::swap(handle_, o.handle_);
+    return *this;
+  }
   ObjectRef(const ObjectRef&) = delete;
-  ~ObjectRef() { if (handle_ != nullptr) internal::ObjectApi().release(handle_); }
+  ~ObjectRef() {
+    if (handle_ != nullptr) internal::ObjectApi().release(handle_);
+  }
   // A reference of one's own to a borrowed handle (of an event).
-  static ObjectRef Share(kcm_object* borrowed) { internal::ObjectApi().add_ref(borrowed); return ObjectRef(borrowed); }
+  static ObjectRef Share(kcm_object* borrowed) {
+    internal::ObjectApi().add_ref(borrowed);
+    return ObjectRef(borrowed);
+  }
   ObjectRef Share() const { return Share(handle_); }
 
   // Views live as long as *this.
@@ -53,7 +65,9 @@ class ObjectRef {
   std::string_view Namespace() const& { return View(internal::ObjectApi().namespace_of(handle_)); }
   std::string_view Name() const& { return View(internal::ObjectApi().name_of(handle_)); }
   std::string_view Uid() const& { return View(internal::ObjectApi().uid_of(handle_)); }
-  std::string_view ResourceVersion() const& { return View(internal::ObjectApi().resource_version_of(handle_)); }
+  std::string_view ResourceVersion() const& {
+    return View(internal::ObjectApi().resource_version_of(handle_));
+  }
   std::string Key() const;  // "namespace/name" or "name"
   bool IsWhole() const { return internal::ObjectApi().is_whole(handle_) != 0; }
   // Compact JSON text / a tree to edit. A masked object's JSON is good for reading only.
@@ -66,11 +80,15 @@ class ObjectRef {
   kcm_object* handle_;  // nullptr only after a move
 };
 
-// An object of a watch without fields, or an answer of the API server: complete but for managedFields.
+// An object of a watch without fields, or an answer of the API server: complete but for
+// managedFields.
 class WholeRef : public ObjectRef {
  public:
   explicit WholeRef(kcm_object* handle) noexcept : ObjectRef(handle) {}
-  static WholeRef Share(kcm_object* borrowed) { internal::ObjectApi().add_ref(borrowed); return WholeRef(borrowed); }
+  static WholeRef Share(kcm_object* borrowed) {
+    internal::ObjectApi().add_ref(borrowed);
+    return WholeRef(borrowed);
+  }
   WholeRef Share() const { return Share(handle_); }
 };
 

@@ -28,8 +28,8 @@ struct Services {
   const kcm_config_api* config = nullptr;
   const kcm_cancel_api* cancel = nullptr;
 
-  // Timer callbacks by id. An entry is what the host's timer points to: erased when it fires, when the host has cancelled it, or
-  // with the instance (the host drops timers at stop).
+  // Timer callbacks by id. An entry is what the host's timer points to: erased when it fires, when
+  // the host has cancelled it, or with the instance (the host drops timers at stop).
   struct Timers {
     struct Entry {
       Timers* owner = nullptr;

@@ -255,7 +255,8 @@ bool Watch::OnTime() {
 void Watch::Run() {
   Start();
   Connection& c = *request_.connection;
-  // Before the client can know of the watch: a closing of all watches that it causes must end this one too.
+  // Before the client can know of the watch: a closing of all watches that it causes must end this
+  // one too.
   const uint64_t epoch = state_.watch_epoch.load();
   c.BeginChunked(200, media_.WatchContentType(), WarningHeaders(request_.warnings));
   state_.store->AddWaker(*resource_.table, &waker_);

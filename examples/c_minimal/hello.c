@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The smallest useful plugin, in plain C: greets every ConfigMap that carries the label example.com/greet by writing the annotation
- * example.com/greeting. It watches metadata only, so the ConfigMaps' data never enters the process. */
+ * The smallest useful plugin, in plain C: greets every ConfigMap that carries the label
+ * example.com/greet by writing the annotation example.com/greeting. It watches metadata only, so
+ * the ConfigMaps' data never enters the process. */
 #include <kcm/kcm.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One instance of the controller: one generation of one build. Everything it needs comes from the host at create. */
+/* One instance of the controller: one generation of one build. Everything it needs comes from the
+ * host at create. */
 struct kcm_controller {
   kcm_context* context; /* first argument of most host functions */
   const kcm_object_api* object;
@@ -24,12 +26,14 @@ static kcm_str text(const char* s) {
 }
 
 /* metadata.<map>[name]; reading what is not there gives "absent", so the chain needs no checks. */
-static kcm_cursor metadata(const kcm_controller* self, kcm_object* object, const char* map, const char* name) {
+static kcm_cursor metadata(const kcm_controller* self, kcm_object* object, const char* map,
+                           const char* name) {
   const kcm_object_api* o = self->object;
   return o->member(o->member(o->member(o->root(object), text("metadata")), text(map)), text(name));
 }
 
-/* create: take the tables, check the configuration, nothing else. Any code but KCM_OK refuses this build. */
+/* create: take the tables, check the configuration, nothing else. Any code but KCM_OK refuses this
+ * build. */
 static int32_t create(const kcm_create* args, kcm_controller** out, kcm_error* error) {
   kcm_controller* self = calloc(1, sizeof(*self));
   (void)error;
@@ -52,39 +56,54 @@ static int32_t start(kcm_controller* self, kcm_error* error) {
 
 /* A ConfigMap changed. Events are a reason to look, never to act: put its key into the queue. */
 static void on_event(kcm_controller* self, const kcm_event* event) {
-  const kcm_str ns = self->object->namespace_of(event->object), name = self->object->name_of(event->object);
+  const kcm_str ns = self->object->namespace_of(event->object),
+                name = self->object->name_of(event->object);
   char* key = NULL;
-  if (self->object->kind(metadata(self, event->object, "labels", "example.com/greet")) != KCM_KIND_STRING) return;
+  if (self->object->kind(metadata(self, event->object, "labels", "example.com/greet")) !=
+      KCM_KIND_STRING)
+    return;
   key = malloc(ns.length + 1 + name.length);
   if (key == NULL) return; /* the next event or resync brings it back */
   memcpy(key, ns.data, ns.length);
   key[ns.length] = '/';
   memcpy(key + ns.length + 1, name.data, name.length);
-  self->queue->add(self->context, KEYS, (kcm_str){key, ns.length + 1 + name.length}); /* copies the key */
+  self->queue->add(self->context, KEYS,
+                   (kcm_str){key, ns.length + 1 + name.length}); /* copies the key */
   free(key);
 }
 
-/* Brings one key to its wanted state. The host runs one key on one thread at a time, different keys on several. */
-static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome, kcm_error* error) {
+/* Brings one key to its wanted state. The host runs one key on one thread at a time, different keys
+ * on several. */
+static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome,
+                         kcm_error* error) {
   kcm_object* map = NULL;
   kcm_answer* answer = NULL;
   int32_t code = self->cache->get(self->context, CONFIGMAPS, run->key, &map);
   (void)error;
   if (code != KCM_OK || map == NULL) return code; /* gone: nothing to do */
   if (self->object->kind(metadata(self, map, "labels", "example.com/greet")) == KCM_KIND_STRING &&
-      self->object->kind(metadata(self, map, "annotations", "example.com/greeting")) == KCM_KIND_ABSENT) {
-    kcm_request patch = {.size = sizeof(patch), .verb = KCM_VERB_PATCH, .patch_type = KCM_PATCH_MERGE, .flags = KCM_REQUEST_NO_ANSWER};
+      self->object->kind(metadata(self, map, "annotations", "example.com/greeting")) ==
+          KCM_KIND_ABSENT) {
+    kcm_request patch = {.size = sizeof(patch),
+                         .verb = KCM_VERB_PATCH,
+                         .patch_type = KCM_PATCH_MERGE,
+                         .flags = KCM_REQUEST_NO_ANSWER};
     kcm_log_pair pair = {.key = text("configmap"), .text = run->key, .kind = KCM_LOG_STRING};
     patch.version = text("v1");
     patch.resource = text("configmaps");
     patch.namespace_name = self->object->namespace_of(map);
     patch.name = self->object->name_of(map);
-    patch.body = text("{\"metadata\":{\"annotations\":{\"example.com/greeting\":\"hello from C\"}}}");
-    /* run->scope ties the request to this key: it is cancelled with the run and recorded for a hot swap. */
+    patch.body =
+        text("{\"metadata\":{\"annotations\":{\"example.com/greeting\":\"hello from C\"}}}");
+    /* run->scope ties the request to this key: it is cancelled with the run and recorded for a hot
+     * swap. */
     code = self->client->call(self->context, run->scope, &patch, &answer);
     self->client->answer_release(answer);
-    if (code == KCM_OK) self->log->write(self->context, run->scope, KCM_LOG_INFO, 2, text("Greeted"), text(""), &pair, 1);
-    if (code != KCM_OK && code != KCM_ERR_NOT_FOUND) outcome->kind = KCM_OUTCOME_RETRY; /* again, with back-off */
+    if (code == KCM_OK)
+      self->log->write(self->context, run->scope, KCM_LOG_INFO, 2, text("Greeted"), text(""), &pair,
+                       1);
+    if (code != KCM_OK && code != KCM_ERR_NOT_FOUND)
+      outcome->kind = KCM_OUTCOME_RETRY; /* again, with back-off */
   }
   self->object->release(map); /* what get() gave is ours to release */
   return KCM_OK;
@@ -93,29 +112,59 @@ static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_out
 static void stop(kcm_controller* self) { (void)self; }
 static void destroy(kcm_controller* self) { free(self); }
 
-static const kcm_controller_api api = {.size = sizeof(api), .create = create, .start = start, .on_event = on_event,
-                                       .reconcile = reconcile, .stop = stop, .destroy = destroy};
+static const kcm_controller_api api = {.size = sizeof(api),
+                                       .create = create,
+                                       .start = start,
+                                       .on_event = on_event,
+                                       .reconcile = reconcile,
+                                       .stop = stop,
+                                       .destroy = destroy};
 
 /* ---- The declaration: constant data that the host reads without running any code of ours. ---- */
-static const kcm_watch configmaps = {
-    .size = sizeof(configmaps), .flags = KCM_WATCH_METADATA_ONLY, .version = KCM_STR("v1"), .resource = KCM_STR("configmaps")};
+static const kcm_watch configmaps = {.size = sizeof(configmaps),
+                                     .flags = KCM_WATCH_METADATA_ONLY,
+                                     .version = KCM_STR("v1"),
+                                     .resource = KCM_STR("configmaps")};
 static const kcm_watch* const watches[] = {&configmaps};
-static const kcm_queue_declaration keys = {
-    .size = sizeof(keys), .key_version = 1, .name = KCM_STR("configmap_greeter"), .workers = 2, .max_retries = -1};
+static const kcm_queue_declaration keys = {.size = sizeof(keys),
+                                           .key_version = 1,
+                                           .name = KCM_STR("configmap_greeter"),
+                                           .workers = 2,
+                                           .max_retries = -1};
 static const kcm_queue_declaration* const queues[] = {&keys};
 
 /* The host generates the RBAC manifests from this. */
-static const kcm_str core[] = {KCM_STR("")}, resources[] = {KCM_STR("configmaps")}, verbs[] = {KCM_STR("list"), KCM_STR("watch"), KCM_STR("patch")};
-static const kcm_rbac_rule rule = {.size = sizeof(rule), .api_groups = core, .api_group_count = 1, .resources = resources,
-                                   .resource_count = 1, .verbs = verbs, .verb_count = 3};
+static const kcm_str core[] = {KCM_STR("")}, resources[] = {KCM_STR("configmaps")},
+                     verbs[] = {KCM_STR("list"), KCM_STR("watch"), KCM_STR("patch")};
+static const kcm_rbac_rule rule = {.size = sizeof(rule),
+                                   .api_groups = core,
+                                   .api_group_count = 1,
+                                   .resources = resources,
+                                   .resource_count = 1,
+                                   .verbs = verbs,
+                                   .verb_count = 3};
 static const kcm_rbac_rule* const rules[] = {&rule};
 
 static const kcm_controller_declaration greeter = {
-    .size = sizeof(greeter), .name = KCM_STR("configmap-greeter-controller"), .client_name = KCM_STR("configmap-greeter-controller"),
-    .rules = rules, .rule_count = 1, .watches = watches, .watch_count = 1, .queues = queues, .queue_count = 1, .api = &api};
+    .size = sizeof(greeter),
+    .name = KCM_STR("configmap-greeter-controller"),
+    .client_name = KCM_STR("configmap-greeter-controller"),
+    .rules = rules,
+    .rule_count = 1,
+    .watches = watches,
+    .watch_count = 1,
+    .queues = queues,
+    .queue_count = 1,
+    .api = &api};
 static const kcm_controller_declaration* const controllers[] = {&greeter};
 
-const kcm_plugin kcm_plugin_entry = {
-    .size = sizeof(kcm_plugin), .magic = KCM_PLUGIN_MAGIC, .abi_major = KCM_ABI_MAJOR, .abi_minor = KCM_ABI_MINOR,
-    .name = KCM_STR("hello"), .version = KCM_STR("1.0.0"), .vendor = KCM_STR("example.com"), .build_id = KCM_STR("1"),
-    .controllers = controllers, .controller_count = 1};
+const kcm_plugin kcm_plugin_entry = {.size = sizeof(kcm_plugin),
+                                     .magic = KCM_PLUGIN_MAGIC,
+                                     .abi_major = KCM_ABI_MAJOR,
+                                     .abi_minor = KCM_ABI_MINOR,
+                                     .name = KCM_STR("hello"),
+                                     .version = KCM_STR("1.0.0"),
+                                     .vendor = KCM_STR("example.com"),
+                                     .build_id = KCM_STR("1"),
+                                     .controllers = controllers,
+                                     .controller_count = 1};

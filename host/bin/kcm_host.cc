@@ -42,7 +42,9 @@ int Inspect(const std::string& file) {
 
 int Plugins(const std::vector<std::string>& args) {
   if (args.size() == 3 && args[1] == "inspect") return Inspect(args[2]);
-  std::fprintf(stderr, "Usage: kcm-host plugins inspect FILE\nRunning plugins are managed with kcmctl plugins.\n");
+  std::fprintf(
+      stderr,
+      "Usage: kcm-host plugins inspect FILE\nRunning plugins are managed with kcmctl plugins.\n");
   return 1;
 }
 
@@ -52,7 +54,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   if (!args.empty() && args[0] == "plugins") return Plugins(args);
 
-  // Signals are taken by one thread with sigwait: no handler runs code of ours. SIGPIPE: a closed connection is an error code.
+  // Signals are taken by one thread with sigwait: no handler runs code of ours. SIGPIPE: a closed
+  // connection is an error code.
   ::signal(SIGPIPE, SIG_IGN);
   sigset_t set;
   sigemptyset(&set);

@@ -9,27 +9,38 @@ namespace kcm::host::main {
 namespace {
 
 http::Response Answer(const Status& s) {
-  if (s.ok()) return http::JsonResponse(200, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\"}\n");
+  if (s.ok())
+    return http::JsonResponse(
+        200,
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\"}\n");
   switch (s.code()) {
-    case Code::kNotFound: return http::StatusError(404, "NotFound", s.error().message, false);
-    case Code::kForbidden: return http::StatusError(403, "Forbidden", s.error().message, false);
+    case Code::kNotFound:
+      return http::StatusError(404, "NotFound", s.error().message, false);
+    case Code::kForbidden:
+      return http::StatusError(403, "Forbidden", s.error().message, false);
     case Code::kAlreadyExists:
     case Code::kInvalid:
-    case Code::kUnsupported: return http::StatusError(422, "Invalid", s.error().message, false);
-    default: return http::StatusError(500, "InternalError", s.error().message, false);
+    case Code::kUnsupported:
+      return http::StatusError(422, "Invalid", s.error().message, false);
+    default:
+      return http::StatusError(500, "InternalError", s.error().message, false);
   }
 }
 
 size_t Keys(const http::Request& request) {
   const std::vector<std::string> values = request.QueryValues("keys");
-  return values.empty() ? 0 : static_cast<size_t>(std::clamp(std::atoi(values.front().c_str()), 0, 10000));
+  return values.empty()
+             ? 0
+             : static_cast<size_t>(std::clamp(std::atoi(values.front().c_str()), 0, 10000));
 }
 
 }  // namespace
 
 http::Response ServeAdmin(plugin::Manager& manager, const http::Request& request) {
-  if (request.path == "/plugins" && request.method == "GET") return http::JsonResponse(200, manager.Report(Keys(request)));
-  if (request.method != "POST") return http::StatusError(405, "MethodNotAllowed", "use GET /plugins or POST below it", false);
+  if (request.path == "/plugins" && request.method == "GET")
+    return http::JsonResponse(200, manager.Report(Keys(request)));
+  if (request.method != "POST")
+    return http::StatusError(405, "MethodNotAllowed", "use GET /plugins or POST below it", false);
   if (request.path == "/plugins/rescan") {
     (void)manager.Rescan();
     return Answer(Ok());
@@ -37,15 +48,20 @@ http::Response ServeAdmin(plugin::Manager& manager, const http::Request& request
   if (request.path == "/plugins/swap") {
     const nlohmann::json body = nlohmann::json::parse(request.body, nullptr, false);
     if (!body.is_object() || !body.contains("file") || !body["file"].is_string())
-      return http::StatusError(400, "BadRequest", "the body must be {\"file\": \"/path/to/plugin.so\"}", false);
+      return http::StatusError(400, "BadRequest",
+                               "the body must be {\"file\": \"/path/to/plugin.so\"}", false);
     const std::string file = body["file"];
     if (!file.starts_with("/"))
-      return http::StatusError(400, "BadRequest", "\"file\" must be an absolute path on the host's machine, got " + file, false);
+      return http::StatusError(
+          400, "BadRequest", "\"file\" must be an absolute path on the host's machine, got " + file,
+          false);
     return Answer(manager.SwapFile(file));
   }
   constexpr std::string_view kPrefix = "/plugins/", kSuffix = "/rollback";
-  if (request.path.starts_with(kPrefix) && request.path.ends_with(kSuffix) && request.path.size() > kPrefix.size() + kSuffix.size())
-    return Answer(manager.Rollback(request.path.substr(kPrefix.size(), request.path.size() - kPrefix.size() - kSuffix.size())));
+  if (request.path.starts_with(kPrefix) && request.path.ends_with(kSuffix) &&
+      request.path.size() > kPrefix.size() + kSuffix.size())
+    return Answer(manager.Rollback(request.path.substr(
+        kPrefix.size(), request.path.size() - kPrefix.size() - kSuffix.size())));
   return http::StatusError(404, "NotFound", "no such admin path: " + request.path, false);
 }
 

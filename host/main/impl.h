@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of a Host: what it is made of and the steps of its life. setup.cc makes the parts, leadership.cc starts and stops the
-// controllers, run.cc holds it together.
+// The inside of a Host: what it is made of and the steps of its life. setup.cc makes the parts,
+// leadership.cc starts and stops the controllers, run.cc holds it together.
 #pragma once
 #include <optional>
 #include <random>
@@ -49,7 +49,8 @@ struct Host::Impl {
     const std::lock_guard lock(mutex);
     return std::uniform_real_distribution<double>(0, 1)(random);
   }
-  Result<std::shared_ptr<client::Transport>> TransportFor(const std::string& kubeconfig, const std::string& master);
+  Result<std::shared_ptr<client::Transport>> TransportFor(const std::string& kubeconfig,
+                                                          const std::string& master);
 
   RunOptions run;
   std::unique_ptr<clock::Clock> own_clock;
@@ -74,13 +75,13 @@ struct Host::Impl {
 
   std::mutex mutex;
   std::condition_variable cv;
-  int signals = 0;               // guarded by mutex
-  std::optional<int> exit_code;  // guarded by mutex: set once, ends Run
-  bool prepared = false;         // guarded by mutex
-  std::string prepare_error;     // guarded by mutex: not worth a retry
+  int signals = 0;                   // guarded by mutex
+  std::optional<int> exit_code;      // guarded by mutex: set once, ends Run
+  bool prepared = false;             // guarded by mutex
+  std::string prepare_error;         // guarded by mutex: not worth a retry
   bool controllers_started = false;  // guarded by mutex
-  bool leading = false;          // guarded by mutex: StartControllers runs on the elector's thread
-  bool running = false;          // guarded by mutex: Signal has someone to tell
+  bool leading = false;  // guarded by mutex: StartControllers runs on the elector's thread
+  bool running = false;  // guarded by mutex: Signal has someone to tell
 };
 
 }  // namespace kcm::host::main

@@ -30,8 +30,9 @@ bool Host::Impl::PrepareLoop() {
       cv.notify_all();
       return true;
     }
-    const bool passing = s.code() == Code::kTransport || s.code() == Code::kUnavailable || s.code() == Code::kTimeout ||
-                         s.code() == Code::kServerTimeout || s.code() == Code::kTooManyRequests || s.code() == Code::kInternal;
+    const bool passing = s.code() == Code::kTransport || s.code() == Code::kUnavailable ||
+                         s.code() == Code::kTimeout || s.code() == Code::kServerTimeout ||
+                         s.code() == Code::kTooManyRequests || s.code() == Code::kInternal;
     if (!passing || stopping.cancelled()) {
       if (!exit_code && signals == 0) {
         exit_code = 1;
@@ -43,7 +44,8 @@ bool Host::Impl::PrepareLoop() {
     lock.unlock();
     log.Info(4, "Caches can not be prepared yet", {{"err", s.error().message}});
     lock.lock();
-    if (run.clock->WaitFor(lock, cv, kPrepareRetry, [this] { return exit_code.has_value(); })) return false;
+    if (run.clock->WaitFor(lock, cv, kPrepareRetry, [this] { return exit_code.has_value(); }))
+      return false;
   }
 }
 
@@ -61,7 +63,10 @@ Status Host::Impl::WaitForServer() {
     last = answer.error().message;
     if (stopping.cancelled()) return MakeError(Code::kCancelled, last);
     if (run.clock->Monotonic() + kHealthStep > end)
-      return MakeError(Code::kUnavailable, "failed to wait for apiserver being healthy: timed out waiting for the condition: " + last);
+      return MakeError(
+          Code::kUnavailable,
+          "failed to wait for apiserver being healthy: timed out waiting for the condition: " +
+              last);
     std::unique_lock lock(mutex);
     run.clock->WaitFor(lock, cv, kHealthStep, [this] { return exit_code.has_value(); });
   }
@@ -74,7 +79,8 @@ Status Host::Impl::StartControllers() {
     if (!PrepareLoop()) return MakeError(Code::kInvalid, prepare_error);
   } else {
     std::unique_lock lock(mutex);
-    run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return prepared || exit_code.has_value(); });
+    run.clock->Wait(lock, cv, clock::MonoTime::Max(),
+                    [this] { return prepared || exit_code.has_value(); });
     if (!prepared) return MakeError(Code::kInvalid, prepare_error);
   }
   if (server)
@@ -97,7 +103,8 @@ bool Host::Impl::StopControllers() {
     log.Info(0, "All controllers terminated");
     return true;
   }
-  log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached", {{"controller", late.front()}});
+  log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached",
+            {{"controller", late.front()}});
   return false;
 }
 
@@ -110,7 +117,8 @@ int Host::Impl::WithoutLease() {
   int code = 0;
   {
     std::unique_lock lock(mutex);
-    run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return exit_code.has_value() || signals > 0; });
+    run.clock->Wait(lock, cv, clock::MonoTime::Max(),
+                    [this] { return exit_code.has_value() || signals > 0; });
     code = exit_code.value_or(0);
     why = prepare_error;
   }
@@ -147,7 +155,8 @@ int Host::Impl::WithLease() {
   std::string why;
   {
     std::unique_lock lock(mutex);
-    run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return exit_code.has_value() || signals > 0; });
+    run.clock->Wait(lock, cv, clock::MonoTime::Max(),
+                    [this] { return exit_code.has_value() || signals > 0; });
     code = exit_code.value_or(0);
     why = prepare_error;
   }
@@ -155,7 +164,8 @@ int Host::Impl::WithLease() {
   if (code == 0) {
     log.Info(0, "Requested to terminate. Exiting.");
     log.Flush();
-    // Default: end at once, the lease stays (spec/host.md 11.4). The fence and the closed connections end all writes.
+    // Default: end at once, the lease stays (spec/host.md 11.4). The fence and the closed
+    // connections end all writes.
     if (!release && run.exit_now) run.exit_now(0);
   } else if (!why.empty()) {
     log.Error(why, "command failed");
@@ -170,12 +180,14 @@ int Host::Impl::WithLease() {
     election.join();
   }
   {
-    // The start of controllers runs on the elector's thread: it must be over before anything is torn down.
+    // The start of controllers runs on the elector's thread: it must be over before anything is
+    // torn down.
     std::unique_lock lock(mutex);
     run.clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return !leading; });
   }
   if (released) {
-    if (const Status s = elector->Release(); !s.ok()) log.Error(s.error().message, "Failed to release lease");
+    if (const Status s = elector->Release(); !s.ok())
+      log.Error(s.error().message, "Failed to release lease");
   }
   return code;
 }

@@ -12,21 +12,29 @@ namespace {
 
 config::FlagType TypeOf(uint32_t type) {
   switch (type) {
-    case KCM_FLAG_BOOL: return config::FlagType::kBool;
-    case KCM_FLAG_INT: return config::FlagType::kInt32;
-    case KCM_FLAG_FLOAT: return config::FlagType::kFloat64;
-    case KCM_FLAG_DURATION: return config::FlagType::kDuration;
-    case KCM_FLAG_STRINGS: return config::FlagType::kStrings;
-    default: return config::FlagType::kString;
+    case KCM_FLAG_BOOL:
+      return config::FlagType::kBool;
+    case KCM_FLAG_INT:
+      return config::FlagType::kInt32;
+    case KCM_FLAG_FLOAT:
+      return config::FlagType::kFloat64;
+    case KCM_FLAG_DURATION:
+      return config::FlagType::kDuration;
+    case KCM_FLAG_STRINGS:
+      return config::FlagType::kStrings;
+    default:
+      return config::FlagType::kString;
   }
 }
 
-Status Declare(const plugin::PluginDeclaration& p, const std::string& file, config::FlagSet* flags, config::ControllerNames* names) {
+Status Declare(const plugin::PluginDeclaration& p, const std::string& file, config::FlagSet* flags,
+               config::ControllerNames* names) {
   for (const plugin::ControllerDeclaration& c : p.controllers) {
     if (Status s = names->Declare(c.name, c.aliases, !c.off_by_default); !s.ok())
       return MakeError(s.code(), file + ": " + s.error().message);
     for (const plugin::FlagDeclaration& f : c.flags) {
-      if (flags->Find(f.name) != nullptr) continue;  // one of the reference's, or shared by two controllers
+      if (flags->Find(f.name) != nullptr)
+        continue;  // one of the reference's, or shared by two controllers
       config::FlagDeclaration d;
       d.section = c.name;
       d.name = f.name;
@@ -34,7 +42,8 @@ Status Declare(const plugin::PluginDeclaration& p, const std::string& file, conf
       d.default_text = f.default_value;
       d.help = f.help;
       d.deprecated = f.deprecated;
-      if (Status s = flags->Declare(std::move(d)); !s.ok()) return MakeError(s.code(), file + ": " + s.error().message);
+      if (Status s = flags->Declare(std::move(d)); !s.ok())
+        return MakeError(s.code(), file + ": " + s.error().message);
     }
   }
   return Ok();
@@ -42,8 +51,8 @@ Status Declare(const plugin::PluginDeclaration& p, const std::string& file, conf
 
 }  // namespace
 
-Status DeclarePlugins(const std::vector<std::string>& dirs, const std::string& trust_key, config::FlagSet* flags,
-                      config::ControllerNames* names) {
+Status DeclarePlugins(const std::vector<std::string>& dirs, const std::string& trust_key,
+                      config::FlagSet* flags, config::ControllerNames* names) {
   if (dirs.empty()) return Ok();
   Result<std::string> private_dir = plugin::MakePrivateDir();
   if (!private_dir.ok()) return private_dir.error();
@@ -53,7 +62,8 @@ Status DeclarePlugins(const std::vector<std::string>& dirs, const std::string& t
     const Result<std::vector<plugin::PluginFile>> files = plugin::ScanDirectory(dir);
     if (!files.ok()) continue;
     for (const plugin::PluginFile& file : *files) {
-      const Result<std::shared_ptr<plugin::Image>> image = plugin::Image::Load(file.path, {*private_dir, trust_key});
+      const Result<std::shared_ptr<plugin::Image>> image =
+          plugin::Image::Load(file.path, {*private_dir, trust_key});
       if (!image.ok()) continue;
       if (result.ok()) result = Declare((*image)->declaration(), file.path, flags, names);
     }

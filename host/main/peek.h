@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plugins bring to the command line: their flags and controller names, read before it is parsed.
+// What plugins bring to the command line: their flags and controller names, read before it is
+// parsed.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,10 +11,11 @@
 
 namespace kcm::host::main {
 
-// Loads every plugin file of `dirs` for as long as it takes to read its declaration. Files that are refused are passed over: loading
-// them for good reports them. Errors: a flag or controller name that clashes, naming the file.
-// `trust_key` as --plugin-trust-key: an unsigned file is not even looked into.
-Status DeclarePlugins(const std::vector<std::string>& dirs, const std::string& trust_key, config::FlagSet* flags,
-                      config::ControllerNames* names);
+// Loads every plugin file of `dirs` for as long as it takes to read its declaration. Files that are
+// refused are passed over: loading them for good reports them. Errors: a flag or controller name
+// that clashes, naming the file. `trust_key` as --plugin-trust-key: an unsigned file is not even
+// looked into.
+Status DeclarePlugins(const std::vector<std::string>& dirs, const std::string& trust_key,
+                      config::FlagSet* flags, config::ControllerNames* names);
 
 }  // namespace kcm::host::main

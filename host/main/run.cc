@@ -20,10 +20,12 @@ std::optional<int> Host::Impl::Parse() {
   config::ParseContext context;
   context.declare = [&](config::FlagSet& flags, config::ControllerNames& names) {
     const std::vector<std::string> keys = config::ScanFlag(run.args, "plugin-trust-key");
-    return DeclarePlugins(config::ScanFlag(run.args, "plugin-dir"), keys.empty() ? "" : keys.back(), &flags, &names);
+    return DeclarePlugins(config::ScanFlag(run.args, "plugin-dir"), keys.empty() ? "" : keys.back(),
+                          &flags, &names);
   };
   config::ParseResult parsed = config::ParseOptions(run.args, context);
-  const auto print = [](const std::function<void(const std::string&)>& to, const std::string& text, FILE* stream) {
+  const auto print = [](const std::function<void(const std::string&)>& to, const std::string& text,
+                        FILE* stream) {
     if (text.empty()) return;
     if (to) {
       to(text);
@@ -87,7 +89,8 @@ int Host::Impl::Run() {
   clock::BusyScope busy(*run.clock);
   if (const std::optional<int> code = Parse()) return *code;
   metrics.Disable(options.metrics.disabled);
-  for (const auto& a : options.metrics.allowed_labels) metrics.AllowLabels(a.metric, a.label, a.values);
+  for (const auto& a : options.metrics.allowed_labels)
+    metrics.AllowLabels(a.metric, a.label, a.values);
   metric::RegisterProcessMetrics(metrics);
   if (Status s = Connect(); !s.ok()) return Fail(s.error().message);
   if (!options.plugins.state_dir.empty()) plugin::SetCrashDir(options.plugins.state_dir);
@@ -126,7 +129,8 @@ void Host::Signal() {
   if (second && impl_->run.exit_now) impl_->run.exit_now(1);
 }
 
-bool Host::CachesAtLeast(const std::function<uint64_t(const std::string&)>& resource_version_of) const {
+bool Host::CachesAtLeast(
+    const std::function<uint64_t(const std::string&)>& resource_version_of) const {
   return ControllersStarted() && impl_->manager->CachesAtLeast(resource_version_of);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making the parts of a host: connections, elector, endpoints, caches, plugin manager (spec/host.md 11.1).
+// Making the parts of a host: connections, elector, endpoints, caches, plugin manager
+// (spec/host.md 11.1).
 #include <unistd.h>
 
 #include <cstdio>
@@ -23,8 +24,10 @@ std::string NewUuid(std::mt19937_64& random) {
   hi = (hi & ~0xf000ull) | 0x4000ull;
   lo = (lo & ~(0xc000ull << 48)) | (0x8000ull << 48);
   char text[37];
-  std::snprintf(text, sizeof(text), "%08x-%04x-%04x-%04x-%012llx", static_cast<unsigned>(hi >> 32), static_cast<unsigned>(hi >> 16 & 0xffff),
-                static_cast<unsigned>(hi & 0xffff), static_cast<unsigned>(lo >> 48), static_cast<unsigned long long>(lo & 0xffffffffffffull));
+  std::snprintf(text, sizeof(text), "%08x-%04x-%04x-%04x-%012llx", static_cast<unsigned>(hi >> 32),
+                static_cast<unsigned>(hi >> 16 & 0xffff), static_cast<unsigned>(hi & 0xffff),
+                static_cast<unsigned>(lo >> 48),
+                static_cast<unsigned long long>(lo & 0xffffffffffffull));
   return text;
 }
 
@@ -40,7 +43,8 @@ class LeaseFence : public client::Fence {
   std::shared_ptr<leader::Elector> elector_;
 };
 
-Result<std::shared_ptr<client::Transport>> Host::Impl::TransportFor(const std::string& kubeconfig, const std::string& master) {
+Result<std::shared_ptr<client::Transport>> Host::Impl::TransportFor(const std::string& kubeconfig,
+                                                                    const std::string& master) {
   client::LoadOptions load;
   load.kubeconfig = kubeconfig;
   load.master = master;
@@ -55,18 +59,24 @@ Result<std::shared_ptr<client::Transport>> Host::Impl::TransportFor(const std::s
 }
 
 Status Host::Impl::Connect() {
-  Result<std::shared_ptr<client::Transport>> made = TransportFor(options.client.kubeconfig, options.client.master);
+  Result<std::shared_ptr<client::Transport>> made =
+      TransportFor(options.client.kubeconfig, options.client.master);
   if (!made.ok()) return made.error();
   transport = *std::move(made);
   // Lease requests share no connection and no limiter with anything (trap T6).
-  Result<std::shared_ptr<client::Transport>> lease = TransportFor(options.client.kubeconfig, options.client.master);
+  Result<std::shared_ptr<client::Transport>> lease =
+      TransportFor(options.client.kubeconfig, options.client.master);
   if (!lease.ok()) return lease.error();
   lease_transport = *std::move(lease);
-  clients = std::make_unique<Clients>(Clients::Settings{&options, run.program, run.clock, log, &metrics}, transport);
+  clients = std::make_unique<Clients>(
+      Clients::Settings{&options, run.program, run.clock, log, &metrics}, transport);
   if (options.leader_election.per_plugin)
-    return MakeError(Code::kUnsupported, "--leader-elect-per-plugin: not available in this build: leave it out, one lease covers all plugins");
+    return MakeError(Code::kUnsupported,
+                     "--leader-elect-per-plugin: not available in this build: leave it out, one "
+                     "lease covers all plugins");
   if (options.leader_migration)
-    return MakeError(Code::kUnsupported, "--enable-leader-migration: not available in this build: leave it out");
+    return MakeError(Code::kUnsupported,
+                     "--enable-leader-migration: not available in this build: leave it out");
   if (options.leader_election.enabled) {
     const config::LeaderElectionOptions& le = options.leader_election;
     leader::Options o;
@@ -76,19 +86,22 @@ Status Host::Impl::Connect() {
     o.renew_deadline = le.renew_deadline;
     o.retry_period = le.retry_period;
     o.identity = HostName() + "_" + NewUuid(random);
-    o.client = clients->On(lease_transport, "leader-election", options.client.qps, static_cast<int>(options.client.burst));
+    o.client = clients->On(lease_transport, "leader-election", options.client.qps,
+                           static_cast<int>(options.client.burst));
     o.clock = run.clock;
     o.log = log;
     o.metrics = &metrics;
     o.random = [this] { return Random(); };
     event::RecorderOptions r;
     r.component = std::string(config::kComponent);
-    r.sink = std::make_shared<ClientEventSink>(clients->Root(std::string(config::kComponent), nullptr));
+    r.sink =
+        std::make_shared<ClientEventSink>(clients->Root(std::string(config::kComponent), nullptr));
     r.clock = run.clock;
     r.log = log;
     r.log_level = 0;
     leader_events = std::make_unique<event::EventRecorder>(std::move(r));
-    o.event = [this, ns = le.resource_namespace, name = le.resource_name](const std::string& message) {
+    o.event = [this, ns = le.resource_namespace,
+               name = le.resource_name](const std::string& message) {
       event::ObjectReference lease_ref;
       lease_ref.kind = "Lease";
       lease_ref.api_version = "coordination.k8s.io/v1";
@@ -96,7 +109,8 @@ Status Host::Impl::Connect() {
       lease_ref.name = name;
       leader_events->Record(lease_ref, event::EventType::kNormal, "LeaderElection", message);
     };
-    if (const std::string wrong = leader::ValidateTimings(o); !wrong.empty()) return MakeError(Code::kInvalid, wrong);
+    if (const std::string wrong = leader::ValidateTimings(o); !wrong.empty())
+      return MakeError(Code::kInvalid, wrong);
     elector = std::make_shared<leader::Elector>(std::move(o));
     fence = std::make_shared<LeaseFence>(elector);
   }
@@ -120,15 +134,18 @@ Status Host::Impl::Serve() {
   o.statusz = options.gates.Enabled("ComponentStatusz");
   o.build = options.build;
   o.emulation = options.emulation;
-  const auto reviews = [&](const std::string& kubeconfig, std::unique_ptr<ClientReviews>* out) -> Status {
+  const auto reviews = [&](const std::string& kubeconfig,
+                           std::unique_ptr<ClientReviews>* out) -> Status {
     if (kubeconfig.empty()) return Ok();
     Result<std::shared_ptr<client::Transport>> t = TransportFor(kubeconfig, "");
     if (!t.ok()) return t.error();
     *out = std::make_unique<ClientReviews>(clients->On(*std::move(t), "", 200, 400));
     return Ok();
   };
-  if (Status s = reviews(options.authentication.kubeconfig, &authentication_reviews); !s.ok()) return s;
-  if (Status s = reviews(options.authorization.kubeconfig, &authorization_reviews); !s.ok()) return s;
+  if (Status s = reviews(options.authentication.kubeconfig, &authentication_reviews); !s.ok())
+    return s;
+  if (Status s = reviews(options.authorization.kubeconfig, &authorization_reviews); !s.ok())
+    return s;
   o.authentication_client = authentication_reviews.get();
   o.authorization_client = authorization_reviews.get();
   Result<std::unique_ptr<http::Server>> started = http::Server::Start(std::move(o));
@@ -140,7 +157,8 @@ Status Host::Impl::Serve() {
       return wrong.empty() ? Ok() : Status(MakeError(Code::kInternal, wrong));
     });
   if (options.plugins.admin_api)
-    server->Handle("/plugins", {.prefix = true}, [this](const http::Request& r) { return ServeAdmin(*manager, r); });
+    server->Handle("/plugins", {.prefix = true},
+                   [this](const http::Request& r) { return ServeAdmin(*manager, r); });
   return Ok();
 }
 
@@ -155,7 +173,8 @@ void Host::Impl::BuildManager() {
   f.watch_list = options.gates.Enabled("WatchListClient");
   f.random = [this] { return Random(); };
   informers = std::make_unique<cache::InformerFactory>(std::move(f));
-  discovery = std::make_unique<client::Discovery>(clients->Root("controller-discovery", nullptr, 1, 200.0 / 30), run.clock, log);
+  discovery = std::make_unique<client::Discovery>(
+      clients->Root("controller-discovery", nullptr, 1, 200.0 / 30), run.clock, log);
 
   plugin::Environment e;
   e.clock = run.clock;
@@ -163,8 +182,11 @@ void Host::Impl::BuildManager() {
   e.metrics = &metrics;
   e.informers = informers.get();
   e.discovery = discovery.get();
-  e.make_client = [this](const plugin::ControllerDeclaration& c) { return clients->ForController(c, fence); };
-  e.make_recorder = [this](const plugin::ControllerDeclaration& c, std::shared_ptr<client::Client> with) {
+  e.make_client = [this](const plugin::ControllerDeclaration& c) {
+    return clients->ForController(c, fence);
+  };
+  e.make_recorder = [this](const plugin::ControllerDeclaration& c,
+                           std::shared_ptr<client::Client> with) {
     event::RecorderOptions r;
     r.component = c.event_source;
     r.sink = std::make_shared<ClientEventSink>(std::move(with));
@@ -194,11 +216,13 @@ void Host::Impl::BuildManager() {
     return options.ControllerEnabled(c.name);
   };
   if (!options.plugins.state_dir.empty() && options.plugins.quarantine_threshold > 0)
-    m.quarantined = [dir = options.plugins.state_dir, limit = options.plugins.quarantine_threshold](const std::string& digest) {
+    m.quarantined = [dir = options.plugins.state_dir,
+                     limit = options.plugins.quarantine_threshold](const std::string& digest) {
       return plugin::CrashCount(dir, digest.substr(0, 16)) >= limit;
     };
   m.on_stuck = [this](const std::vector<std::string>& late) {
-    log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached", {{"controller", late.front()}});
+    log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached",
+              {{"controller", late.front()}});
     log.Flush();
     if (run.exit_now) run.exit_now(1);
   };

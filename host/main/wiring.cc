@@ -35,7 +35,8 @@ Result<Unit> ClientEventSink::Post(const std::string& namespace_, const std::str
   return Discard(client_->Do(call));
 }
 
-Result<Unit> ClientEventSink::Patch(const std::string& namespace_, const std::string& name, const std::string& json) {
+Result<Unit> ClientEventSink::Patch(const std::string& namespace_, const std::string& name,
+                                    const std::string& json) {
   client::Call call;
   call.verb = client::Verb::kPatch;
   call.patch = client::PatchType::kStrategic;
@@ -76,16 +77,17 @@ Clients::Clients(Settings settings, std::shared_ptr<client::Transport> transport
 client::ClientOptions Clients::Base(const std::string& suffix) const {
   client::ClientOptions o;
   o.transport = transport_;
-  o.user_agent =
-      client::UserAgent(settings_.program, settings_.options->build.git_version, settings_.options->build.git_commit, suffix);
+  o.user_agent = client::UserAgent(settings_.program, settings_.options->build.git_version,
+                                   settings_.options->build.git_commit, suffix);
   o.clock = settings_.clock;
   o.log = settings_.log;
   o.metrics = settings_.metrics;
   return o;
 }
 
-std::shared_ptr<client::Client> Clients::Root(const std::string& suffix, std::shared_ptr<const client::Fence> fence, double qps_factor,
-                                              double burst_factor) const {
+std::shared_ptr<client::Client> Clients::Root(const std::string& suffix,
+                                              std::shared_ptr<const client::Fence> fence,
+                                              double qps_factor, double burst_factor) const {
   client::ClientOptions o = Base(suffix);
   const config::ClientOptions& c = settings_.options->client;
   o.qps = qps_factor <= 0 ? -1 : c.qps * qps_factor;
@@ -94,7 +96,8 @@ std::shared_ptr<client::Client> Clients::Root(const std::string& suffix, std::sh
   return std::make_shared<client::Client>(std::move(o));
 }
 
-std::shared_ptr<client::Client> Clients::On(std::shared_ptr<client::Transport> transport, const std::string& suffix, double qps,
+std::shared_ptr<client::Client> Clients::On(std::shared_ptr<client::Transport> transport,
+                                            const std::string& suffix, double qps,
                                             int burst) const {
   client::ClientOptions o = Base(suffix);
   o.transport = std::move(transport);
@@ -103,10 +106,11 @@ std::shared_ptr<client::Client> Clients::On(std::shared_ptr<client::Transport> t
   return std::make_shared<client::Client>(std::move(o));
 }
 
-Result<std::shared_ptr<client::Client>> Clients::ForController(const plugin::ControllerDeclaration& controller,
-                                                               std::shared_ptr<const client::Fence> fence) {
+Result<std::shared_ptr<client::Client>> Clients::ForController(
+    const plugin::ControllerDeclaration& controller, std::shared_ptr<const client::Fence> fence) {
   if (!settings_.options->client.use_service_account_credentials || controller.root_identity)
-    return Root(controller.client_name, std::move(fence), controller.qps_factor, controller.burst_factor);
+    return Root(controller.client_name, std::move(fence), controller.qps_factor,
+                controller.burst_factor);
   std::shared_ptr<client::TokenSource> token;
   {
     const std::lock_guard lock(mutex_);

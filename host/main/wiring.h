@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wiring: the adapters between the concerns: Event writing, reviews for our own endpoints, per-controller clients.
+// Wiring: the adapters between the concerns: Event writing, reviews for our own endpoints,
+// per-controller clients.
 #pragma once
 #include <map>
 #include <memory>
@@ -22,7 +23,8 @@ class ClientEventSink : public event::EventSink {
  public:
   explicit ClientEventSink(std::shared_ptr<client::Client> c) : client_(std::move(c)) {}
   Result<Unit> Post(const std::string& namespace_, const std::string& json) override;
-  Result<Unit> Patch(const std::string& namespace_, const std::string& name, const std::string& json) override;
+  Result<Unit> Patch(const std::string& namespace_, const std::string& name,
+                     const std::string& json) override;
 
  private:
   std::shared_ptr<client::Client> client_;
@@ -54,19 +56,22 @@ class Clients {
   Clients(Settings settings, std::shared_ptr<client::Transport> transport);
 
   // A client with the root identity. `qps_factor` 0: not limited.
-  std::shared_ptr<client::Client> Root(const std::string& suffix, std::shared_ptr<const client::Fence> fence, double qps_factor = 1,
-                                       double burst_factor = 1) const;
-  std::shared_ptr<client::Client> On(std::shared_ptr<client::Transport> transport, const std::string& suffix, double qps, int burst) const;
+  std::shared_ptr<client::Client> Root(const std::string& suffix,
+                                       std::shared_ptr<const client::Fence> fence,
+                                       double qps_factor = 1, double burst_factor = 1) const;
+  std::shared_ptr<client::Client> On(std::shared_ptr<client::Transport> transport,
+                                     const std::string& suffix, double qps, int burst) const;
   // A controller's own client (spec/host.md 3.2, 3.3).
-  Result<std::shared_ptr<client::Client>> ForController(const plugin::ControllerDeclaration& controller,
-                                                        std::shared_ptr<const client::Fence> fence);
+  Result<std::shared_ptr<client::Client>> ForController(
+      const plugin::ControllerDeclaration& controller, std::shared_ptr<const client::Fence> fence);
 
  private:
   client::ClientOptions Base(const std::string& suffix) const;
   Settings settings_;
   std::shared_ptr<client::Transport> transport_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<client::TokenSource>> tokens_;  // by account, guarded by mutex_
+  std::map<std::string, std::shared_ptr<client::TokenSource>>
+      tokens_;  // by account, guarded by mutex_
 };
 
 }  // namespace kcm::host::main

@@ -12,7 +12,8 @@ bool Instance::CallPool::Add(std::function<void()> job) {
   const std::lock_guard lock(mutex);
   if (finished) return false;
   jobs.push_back({std::move(job), clock::BusyToken(clock)});
-  if (idle < jobs.size() && threads.size() < limit) threads.push_back(clock::StartBusyThread(clock, [this] { Run(); }));
+  if (idle < jobs.size() && threads.size() < limit)
+    threads.push_back(clock::StartBusyThread(clock, [this] { Run(); }));
   cv.notify_one();
   return true;
 }
@@ -51,7 +52,8 @@ uint64_t Instance::TimerThread::Add(clock::Duration delay, void (*fire)(void*), 
   const std::lock_guard lock(mutex);
   if (finished) return 0;
   const uint64_t id = next++;
-  // After never runs the callback inside itself, so the entry is complete before OnDue looks for it.
+  // After never runs the callback inside itself, so the entry is complete before OnDue looks for
+  // it.
   timers[id] = {instance.env().clock->After(delay, [this, id] { OnDue(id); }), fire, data};
   return id;
 }
@@ -70,7 +72,8 @@ void Instance::TimerThread::OnDue(uint64_t id) {
 void Instance::TimerThread::Run() {
   std::unique_lock lock(mutex);
   while (true) {
-    instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(), [this] { return finished || !due.empty(); });
+    instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(),
+                               [this] { return finished || !due.empty(); });
     if (finished) return;
     Due now = std::move(due.front());
     due.pop_front();
@@ -82,8 +85,8 @@ void Instance::TimerThread::Run() {
     firing = now.id;
     lock.unlock();
     {
-      const Entry entry(instance.shared().plugin_name, instance.image().build(), instance.declaration().name,
-                        Role::kTimer);
+      const Entry entry(instance.shared().plugin_name, instance.image().build(),
+                        instance.declaration().name, Role::kTimer);
       timer.fire(timer.data);
     }
     lock.lock();
@@ -104,7 +107,8 @@ bool Instance::TimerThread::Cancel(uint64_t id) {
   }
   // Running now: wait for its end, unless it is the one that asks.
   if (firing == id && std::this_thread::get_id() != thread_id)
-    instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(), [this, id] { return firing != id; });
+    instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(),
+                               [this, id] { return firing != id; });
   return false;
 }
 

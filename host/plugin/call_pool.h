@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of one instance for submitted calls and for timers. They enter the plugin, so they belong to one generation and are joined
-// before its image is unmapped. Made when first needed.
+// Threads of one instance for submitted calls and for timers. They enter the plugin, so they belong
+// to one generation and are joined before its image is unmapped. Made when first needed.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -25,15 +25,18 @@ struct Instance::CallPool {
 
  private:
   void Run();
-  struct Job { std::function<void()> run; clock::BusyToken busy; };
+  struct Job {
+    std::function<void()> run;
+    clock::BusyToken busy;
+  };
   clock::Clock& clock;
   const size_t limit;
   std::mutex mutex;
   std::condition_variable cv;
-  std::deque<Job> jobs;               // guarded by mutex
-  std::vector<std::thread> threads;   // guarded by mutex until Finish joins
-  size_t idle = 0;                    // guarded by mutex
-  bool finished = false;              // guarded by mutex
+  std::deque<Job> jobs;              // guarded by mutex
+  std::vector<std::thread> threads;  // guarded by mutex until Finish joins
+  size_t idle = 0;                   // guarded by mutex
+  bool finished = false;             // guarded by mutex
 };
 
 // Timers of one instance: the clock says when, an own thread calls the plugin. Thread-safe.
@@ -46,8 +49,15 @@ struct Instance::TimerThread {
   void Finish();
 
  private:
-  struct Timer { clock::TimerId clock_timer = 0; void (*fire)(void*) = nullptr; void* data = nullptr; };
-  struct Due { uint64_t id; clock::BusyToken busy; };
+  struct Timer {
+    clock::TimerId clock_timer = 0;
+    void (*fire)(void*) = nullptr;
+    void* data = nullptr;
+  };
+  struct Due {
+    uint64_t id;
+    clock::BusyToken busy;
+  };
   void Run();
   void OnDue(uint64_t id);
   Instance& instance;

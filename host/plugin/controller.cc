@@ -15,8 +15,8 @@ constexpr size_t kTrimAt = 4096;
 
 }  // namespace
 
-Controller::Controller(Environment* environment, std::string plugin_name, std::shared_ptr<Image> image,
-                       const ControllerDeclaration* declaration)
+Controller::Controller(Environment* environment, std::string plugin_name,
+                       std::shared_ptr<Image> image, const ControllerDeclaration* declaration)
     : environment_(environment), image_(std::move(image)), declaration_(declaration) {
   shared_.environment = environment;
   shared_.plugin_name = std::move(plugin_name);
@@ -53,7 +53,9 @@ int Controller::Workers(const QueueDeclaration& d) const {
 clock::Duration Controller::Period(const TaskDeclaration& d) const {
   if (!d.period_flag.empty())
     if (const std::optional<std::string> text = environment_->flag(d.period_flag))
-      if (const auto parsed = rules::ParseDuration(*text); parsed.ok() && *parsed > clock::Duration(0)) return *parsed;
+      if (const auto parsed = rules::ParseDuration(*text);
+          parsed.ok() && *parsed > clock::Duration(0))
+        return *parsed;
   return d.period > clock::Duration(0) ? d.period : clock::Duration(std::chrono::minutes(1));
 }
 
@@ -88,12 +90,15 @@ Status Controller::Activate(client::Cancellation* cancel) {
       const std::lock_guard lock(mutex_);
       instance = instance_;
     }
-    if (!instance || stopped_) return MakeError(Code::kCancelled, name() + ": stopped before it was activated");
+    if (!instance || stopped_)
+      return MakeError(Code::kCancelled, name() + ": stopped before it was activated");
     const bool synced = instance->WaitSynced(cancel);
-    if (cancel->cancelled() || stopped_) return MakeError(Code::kCancelled, name() + ": stopped before its caches were synced");
+    if (cancel->cancelled() || stopped_)
+      return MakeError(Code::kCancelled, name() + ": stopped before its caches were synced");
     const std::unique_lock life = LockLife();
     if (active() || stopped_) return Ok();
-    // Another build may have taken the place of this one meanwhile: then that one is to be activated.
+    // Another build may have taken the place of this one meanwhile: then that one is to be
+    // activated.
     if (!synced || instance != Current()) continue;
     return ActivateSynced(instance);
   }
@@ -130,13 +135,15 @@ void Controller::StartThreads(const std::shared_ptr<Instance>& instance) {
   for (uint32_t q = 0; q < d.queues.size(); ++q) {
     queue::WorkQueue* queue = shared_.queues[q].get();
     for (int i = 0; i < Workers(d.queues[q]); ++i)
-      threads_.push_back(clock::StartBusyThread(*environment_->clock, [this, instance, q, queue, retries = d.queues[q].max_retries] {
-        Work(*instance, q, *queue, retries);
-      }));
+      threads_.push_back(clock::StartBusyThread(
+          *environment_->clock, [this, instance, q, queue, retries = d.queues[q].max_retries] {
+            Work(*instance, q, *queue, retries);
+          }));
   }
   for (uint32_t t = 0; t < d.tasks.size(); ++t)
     threads_.push_back(clock::StartBusyThread(
-        *environment_->clock, [this, instance, t, period = Period(d.tasks[t]), first = d.tasks[t].first_after] {
+        *environment_->clock,
+        [this, instance, t, period = Period(d.tasks[t]), first = d.tasks[t].first_after] {
           RunTasks(*instance, t, period, first);
         }));
 }
@@ -156,7 +163,8 @@ void Controller::JoinThreads() {
   for (auto& q : shared_.queues) q->Uninterrupt();
 }
 
-void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& queue, int max_retries) {
+void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& queue,
+                      int max_retries) {
   while (std::optional<std::string> key = queue.Get()) {
     if (!shared_.ledger.Ready(*key, instance)) {
       queue.AddAfter(*key, kLedgerRecheck);
@@ -171,23 +179,30 @@ void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& que
   }
 }
 
-void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_retries, const std::string& key,
-                        const kcm_outcome& outcome, const Error& error) {
+void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_retries,
+                        const std::string& key, const kcm_outcome& outcome, const Error& error) {
   // A run that was cut short is no failure: its key is simply due again.
   const bool failed = outcome.kind >= KCM_OUTCOME_RETRY;
-  if (failed && (error.code == Code::kCancelled || instance.state() != State::kActive || instance.cancel().cancelled())) {
+  if (failed && (error.code == Code::kCancelled || instance.state() != State::kActive ||
+                 instance.cancel().cancelled())) {
     queue.Add(key);
     return;
   }
   runs_.fetch_add(1, std::memory_order_relaxed);
   switch (outcome.kind) {
-    case KCM_OUTCOME_DONE: queue.Forget(key); return;
+    case KCM_OUTCOME_DONE:
+      queue.Forget(key);
+      return;
     case KCM_OUTCOME_AFTER:
       queue.Forget(key);
       queue.AddAfter(key, clock::Duration(outcome.delay_ns));
       return;
-    case KCM_OUTCOME_RETRY: retries_.fetch_add(1, std::memory_order_relaxed); break;
-    default: errors_.fetch_add(1, std::memory_order_relaxed); break;
+    case KCM_OUTCOME_RETRY:
+      retries_.fetch_add(1, std::memory_order_relaxed);
+      break;
+    default:
+      errors_.fetch_add(1, std::memory_order_relaxed);
+      break;
   }
   if (max_retries >= 0 && queue.NumRequeues(key) >= max_retries) {
     shared_.log.Info(2, "Dropping key out of the queue", {{"key", key}, {"err", error.message}});
@@ -202,7 +217,8 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
   queue.AddRateLimited(key);
 }
 
-void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration period, clock::Duration first) {
+void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration period,
+                          clock::Duration first) {
   clock::MonoTime next = environment_->clock->Monotonic() + first;
   while (true) {
     {
@@ -211,7 +227,8 @@ void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration per
     }
     const Status s = instance.RunTask(task);
     if (!s.ok() && instance.state() == State::kActive)
-      shared_.log.Error(s.error().message, "Periodic task failed", {{"task", instance.declaration().tasks[task].name}});
+      shared_.log.Error(s.error().message, "Periodic task failed",
+                        {{"task", instance.declaration().tasks[task].name}});
     next = environment_->clock->Monotonic() + period;
   }
 }
@@ -246,7 +263,8 @@ Status Controller::Health() const {
 }
 
 RunCounts Controller::counts() const {
-  return {runs_.load(std::memory_order_relaxed), retries_.load(std::memory_order_relaxed), errors_.load(std::memory_order_relaxed)};
+  return {runs_.load(std::memory_order_relaxed), retries_.load(std::memory_order_relaxed),
+          errors_.load(std::memory_order_relaxed)};
 }
 
 void Controller::ResetCounts() {
@@ -274,7 +292,8 @@ std::vector<Controller::QueueReport> Controller::Queues(size_t keys) const {
   std::vector<QueueReport> out;
   for (size_t i = 0; i < shared_.queues.size() && i < declaration_->queues.size(); ++i) {
     const queue::WorkQueue& q = *shared_.queues[i];
-    out.push_back({declaration_->queues[i].name, q.Length(), q.Waiting(), q.Processing(), q.Keys(keys)});
+    out.push_back(
+        {declaration_->queues[i].name, q.Length(), q.Waiting(), q.Processing(), q.Keys(keys)});
   }
   return out;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controller: one controller of a loaded plugin over all its generations. Owns what survives a swap (queues with keys, delays and
-// failure counts; client; event recorder; ledger of writes) and the instance that is active.
+// Controller: one controller of a loaded plugin over all its generations. Owns what survives a swap
+// (queues with keys, delays and failure counts; client; event recorder; ledger of writes) and the
+// instance that is active.
 //
-// Phases: Prepare (instance made, caches filling; before the lease is won) -> Activate (lease held, caches synced: workers run)
+// Phases: Prepare (instance made, caches filling; before the lease is won) -> Activate (lease held,
+// caches synced: workers run)
 //         -> Swap* (another build takes over) -> Stop.
 #pragma once
 #include <atomic>
@@ -19,8 +21,8 @@ namespace kcm::host::plugin {
 // What a generation has done so far; the probation of a new build looks at it.
 struct RunCounts {
   uint64_t runs = 0;
-  uint64_t retries = 0;   // passing failures
-  uint64_t errors = 0;    // KCM_OUTCOME_ERROR and exceptions
+  uint64_t retries = 0;  // passing failures
+  uint64_t errors = 0;   // KCM_OUTCOME_ERROR and exceptions
 };
 
 struct SwapReport {
@@ -31,7 +33,8 @@ struct SwapReport {
 // Life cycle calls one at a time (the Manager's control mutex); the rest thread-safe.
 class Controller {
  public:
-  Controller(Environment* environment, std::string plugin_name, std::shared_ptr<Image> image, const ControllerDeclaration* declaration);
+  Controller(Environment* environment, std::string plugin_name, std::shared_ptr<Image> image,
+             const ControllerDeclaration* declaration);
   ~Controller();
 
   // Makes the first instance. kUnsupported: the controller skips itself.
@@ -41,9 +44,11 @@ class Controller {
   // Everything of the present generation ends; joins.
   void Stop();
 
-  // Another build takes over (design 9). On an error the old one is at work again, as before. The new image's declaration of this
-  // controller is `declaration`. When this controller was not active yet only the instance is exchanged.
-  Result<SwapReport> Swap(std::shared_ptr<Image> image, const ControllerDeclaration* declaration, client::Cancellation* cancel);
+  // Another build takes over (design 9). On an error the old one is at work again, as before. The
+  // new image's declaration of this controller is `declaration`. When this controller was not
+  // active yet only the instance is exchanged.
+  Result<SwapReport> Swap(std::shared_ptr<Image> image, const ControllerDeclaration* declaration,
+                          client::Cancellation* cancel);
 
   Status Health() const;
   bool active() const { return active_.load(std::memory_order_acquire); }
@@ -51,9 +56,14 @@ class Controller {
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
   RunCounts counts() const;
   void ResetCounts();
-  // Whether the caches of all its watches have reached `at_least` (version of a resource); for tests.
+  // Whether the caches of all its watches have reached `at_least` (version of a resource); for
+  // tests.
   bool CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const;
-  struct QueueReport { std::string name; size_t ready, waiting, processing; std::vector<queue::WorkQueue::KeyState> keys; };
+  struct QueueReport {
+    std::string name;
+    size_t ready, waiting, processing;
+    std::vector<queue::WorkQueue::KeyState> keys;
+  };
   std::vector<QueueReport> Queues(size_t keys) const;
 
  private:
@@ -63,32 +73,34 @@ class Controller {
   void StartThreads(const std::shared_ptr<Instance>& instance);
   void JoinThreads();
   void Work(Instance& instance, uint32_t number, queue::WorkQueue& queue, int max_retries);
-  void Settle(Instance& instance, queue::WorkQueue& queue, int max_retries, const std::string& key, const kcm_outcome& outcome,
-              const Error& error);
+  void Settle(Instance& instance, queue::WorkQueue& queue, int max_retries, const std::string& key,
+              const kcm_outcome& outcome, const Error& error);
   void RunTasks(Instance& instance, uint32_t task, clock::Duration period, clock::Duration first);
   Status StartInstance(const std::shared_ptr<Instance>& instance);
   Status Quiesce(Instance& old);
   size_t ExchangeQueues(const ControllerDeclaration& to);
-  Status Return(const std::shared_ptr<Image>& image, const ControllerDeclaration* declaration, client::Cancellation* cancel);
+  Status Return(const std::shared_ptr<Image>& image, const ControllerDeclaration* declaration,
+                client::Cancellation* cancel);
 
   std::unique_lock<std::mutex> LockLife();
   std::shared_ptr<Instance> Current() const;
   Status ActivateSynced(const std::shared_ptr<Instance>& instance);
 
   Environment* environment_;
-  std::mutex life_mutex_;                // one of activation, swap and stop at a time
-  std::atomic<bool> stopped_{false};     // set once, no order needed: looked at again under life_mutex_
+  std::mutex life_mutex_;  // one of activation, swap and stop at a time
+  std::atomic<bool> stopped_{
+      false};  // set once, no order needed: looked at again under life_mutex_
   Shared shared_;
   std::shared_ptr<Image> image_;
   const ControllerDeclaration* declaration_;
   std::atomic<uint32_t> generation_{0};  // a number for reports
   mutable std::mutex mutex_;
-  std::shared_ptr<Instance> instance_;   // guarded by mutex_ (readers take a copy)
-  std::atomic<bool> active_{false};      // release/acquire: Activate has finished
-  std::vector<std::thread> threads_;     // of the present generation; life cycle calls only
+  std::shared_ptr<Instance> instance_;  // guarded by mutex_ (readers take a copy)
+  std::atomic<bool> active_{false};     // release/acquire: Activate has finished
+  std::vector<std::thread> threads_;    // of the present generation; life cycle calls only
   std::mutex task_mutex_;
   std::condition_variable task_cv_;
-  bool tasks_end_ = false;               // guarded by task_mutex_
+  bool tasks_end_ = false;                                  // guarded by task_mutex_
   std::atomic<uint64_t> runs_{0}, retries_{0}, errors_{0};  // counters, no order needed
 };
 

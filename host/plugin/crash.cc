@@ -17,7 +17,8 @@ namespace kcm::host::plugin {
 namespace {
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-// The one piece of process-wide state of the host: a signal handler has no other way to its data. Written before threads start.
+// The one piece of process-wide state of the host: a signal handler has no other way to its data.
+// Written before threads start.
 char g_crash_dir[512];
 
 // Text of bounded length built without the heap.
@@ -55,7 +56,8 @@ void Sanitise(char (&to)[64], const char* from) {
   size_t n = 0;
   for (; from[n] != '\0' && n < sizeof(to) - 1; ++n) {
     const char c = from[n];
-    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '.' || c == '-';
     to[n] = fine ? c : '_';
   }
   to[n] = '\0';
@@ -64,8 +66,9 @@ void Sanitise(char (&to)[64], const char* from) {
 void OnSignal(int signal) {
   if (const Frame* f = CurrentFrame(); f != nullptr) {
     Line line;
-    line << "F fatal signal " << static_cast<long>(signal) << " in plugin=\"" << f->plugin << "\" build=\"" << f->build
-         << "\" controller=\"" << f->controller << "\" key=\"" << f->key << "\"\n";
+    line << "F fatal signal " << static_cast<long>(signal) << " in plugin=\"" << f->plugin
+         << "\" build=\"" << f->build << "\" controller=\"" << f->controller << "\" key=\""
+         << f->key << "\"\n";
     line.WriteTo(STDERR_FILENO);
     if (g_crash_dir[0] != '\0') {
       char build[64];
@@ -73,7 +76,8 @@ void OnSignal(int signal) {
       struct timespec now {};
       ::clock_gettime(CLOCK_REALTIME, &now);
       Line path;
-      path << g_crash_dir << "/crash-" << build << "-" << static_cast<long>(now.tv_sec) << "-" << static_cast<long>(::getpid()) << ".txt";
+      path << g_crash_dir << "/crash-" << build << "-" << static_cast<long>(now.tv_sec) << "-"
+           << static_cast<long>(::getpid()) << ".txt";
       const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
       if (fd >= 0) {
         line.WriteTo(fd);

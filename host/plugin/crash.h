@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crashes: a fatal signal inside a plugin is attributed in the last log line and remembered, so that a build which takes the process
-// down again and again is not loaded any more (design 9).
+// Crashes: a fatal signal inside a plugin is attributed in the last log line and remembered, so
+// that a build which takes the process down again and again is not loaded any more (design 9).
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace kcm::host::plugin {
 
-// Process-wide, once, from main. On SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT: one line on stderr that names plugin, build, controller
-// and key of the crashing thread, a record file when SetCrashDir was called, then the signal's default action. Only async-signal-safe
-// calls. Library code and tests do not install it.
+// Process-wide, once, from main. On SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT: one line on stderr
+// that names plugin, build, controller and key of the crashing thread, a record file when
+// SetCrashDir was called, then the signal's default action. Only async-signal-safe calls. Library
+// code and tests do not install it.
 void InstallCrashHandler();
-// Where record files go: DIR/crash-<digest prefix>-<time>.txt. The build id of the frame is its digest's first characters.
+// Where record files go: DIR/crash-<digest prefix>-<time>.txt. The build id of the frame is its
+// digest's first characters.
 void SetCrashDir(const std::string& dir);
 
 // Number of records of this build in the directory.

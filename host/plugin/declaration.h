@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a plugin declares, checked and copied out of its image: safe to keep after the image is gone.
+// What a plugin declares, checked and copied out of its image: safe to keep after the image is
+// gone.
 #pragma once
 #include <kcm/plugin.h>
 
@@ -25,8 +26,8 @@ struct RuleDeclaration {
 struct WatchDeclaration {
   client::Gvr gvr;
   std::string scope, field_selector;
-  uint32_t flags = 0;                       // KCM_WATCH_*
-  std::vector<std::string> fields;          // empty: whole
+  uint32_t flags = 0;               // KCM_WATCH_*
+  std::vector<std::string> fields;  // empty: whole
   std::vector<cache::IndexSpec> indexes;
   clock::Duration resync{0};
   bool metadata_only() const { return (flags & KCM_WATCH_METADATA_ONLY) != 0; }
@@ -69,8 +70,8 @@ struct PluginDeclaration {
   std::vector<ControllerDeclaration> controllers;
 };
 
-// Checks sizes, versions and pointers, then copies. `file` is for messages. Every refusal names what is wrong and the fix; an ABI
-// mismatch names both versions. Runs no plugin code.
+// Checks sizes, versions and pointers, then copies. `file` is for messages. Every refusal names
+// what is wrong and the fix; an ABI mismatch names both versions. Runs no plugin code.
 Result<PluginDeclaration> ReadDeclaration(const kcm_plugin* plugin, const std::string& file);
 
 // The text of `plugins inspect`: JSON, indented.

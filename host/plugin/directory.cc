@@ -27,13 +27,18 @@ int64_t Ns(const struct timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 
 Status CheckDirectory(const std::string& dir) {
   struct stat st {};
   if (::stat(dir.c_str(), &st) != 0)
-    return MakeError(Code::kNotFound, "--plugin-dir " + dir + ": " + std::error_code(errno, std::generic_category()).message() +
-                                          ": create it or name another");
-  if (!S_ISDIR(st.st_mode)) return MakeError(Code::kInvalid, "--plugin-dir " + dir + ": not a directory");
+    return MakeError(Code::kNotFound,
+                     "--plugin-dir " + dir + ": " +
+                         std::error_code(errno, std::generic_category()).message() +
+                         ": create it or name another");
+  if (!S_ISDIR(st.st_mode))
+    return MakeError(Code::kInvalid, "--plugin-dir " + dir + ": not a directory");
   if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return MakeError(Code::kForbidden, "--plugin-dir " + dir + ": writable by group or others: chmod go-w " + dir);
+    return MakeError(Code::kForbidden,
+                     "--plugin-dir " + dir + ": writable by group or others: chmod go-w " + dir);
   if (st.st_uid != 0 && st.st_uid != ::geteuid())
-    return MakeError(Code::kForbidden, "--plugin-dir " + dir + ": must belong to root or the user that runs the host");
+    return MakeError(Code::kForbidden, "--plugin-dir " + dir +
+                                           ": must belong to root or the user that runs the host");
   return Ok();
 }
 
@@ -46,10 +51,12 @@ Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir) {
     struct stat st {};
     if (::stat(path.c_str(), &st) != 0) continue;  // a dangling link, or gone meanwhile
     out.push_back({path.string(),
-                   {uint64_t{st.st_dev}, uint64_t{st.st_ino}, static_cast<uint64_t>(st.st_size), Ns(st.st_mtim), Ns(st.st_ctim)}});
+                   {uint64_t{st.st_dev}, uint64_t{st.st_ino}, static_cast<uint64_t>(st.st_size),
+                    Ns(st.st_mtim), Ns(st.st_ctim)}});
   }
   if (ec) return MakeError(Code::kUnavailable, dir + ": " + ec.message());
-  std::sort(out.begin(), out.end(), [](const PluginFile& x, const PluginFile& y) { return x.path < y.path; });
+  std::sort(out.begin(), out.end(),
+            [](const PluginFile& x, const PluginFile& y) { return x.path < y.path; });
   return out;
 }
 
@@ -62,13 +69,16 @@ DirectoryWatch::DirectoryWatch(std::vector<std::string> dirs, std::function<bool
     stop_write_ = pipe_ends[1];
   }
   for (const std::string& dir : dirs_)
-    (void)::inotify_add_watch(inotify_, dir.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_CREATE);
+    (void)::inotify_add_watch(
+        inotify_, dir.c_str(),
+        IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_CREATE);
   thread_ = std::thread([this] { Run(); });
 }
 
 DirectoryWatch::~DirectoryWatch() {
   const char stop = 's';
-  if (stop_write_ >= 0 && ::write(stop_write_, &stop, 1) != 1) ::close(std::exchange(stop_write_, -1));
+  if (stop_write_ >= 0 && ::write(stop_write_, &stop, 1) != 1)
+    ::close(std::exchange(stop_write_, -1));
   thread_.join();
   for (int fd : {inotify_, stop_read_, stop_write_})
     if (fd >= 0) ::close(fd);

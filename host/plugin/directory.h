@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugin directories: what lies in them, checks of the directories themselves, and a thread that notices changes.
+// Plugin directories: what lies in them, checks of the directories themselves, and a thread that
+// notices changes.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,15 +25,18 @@ struct PluginFile {
   FileStamp stamp;  // of what the path leads to (symbolic links followed)
 };
 
-// Missing, not a directory, or writable by group or others (without it a stranger could add code): says which and the fix.
+// Missing, not a directory, or writable by group or others (without it a stranger could add code):
+// says which and the fix.
 Status CheckDirectory(const std::string& dir);
 
-// All *.so of a directory by name; hidden names are left out (ConfigMap mounts and editors make them).
+// All *.so of a directory by name; hidden names are left out (ConfigMap mounts and editors make
+// them).
 Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir);
 
-// Calls `changed` on its own thread some time after something in one of the directories changed: once per burst of changes. Also
-// calls it every `recheck` while `changed` returns true ("look again": a file was incomplete, a removal must be confirmed).
-// Files are of the real world: this runs on real time, not on the Clock.
+// Calls `changed` on its own thread some time after something in one of the directories changed:
+// once per burst of changes. Also calls it every `recheck` while `changed` returns true ("look
+// again": a file was incomplete, a removal must be confirmed). Files are of the real world: this
+// runs on real time, not on the Clock.
 class DirectoryWatch {
  public:
   DirectoryWatch(std::vector<std::string> dirs, std::function<bool()> changed);

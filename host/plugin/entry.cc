@@ -20,7 +20,8 @@ void Copy(char (&to)[N], std::string_view from) {
 
 const Frame* CurrentFrame() { return t_frame; }
 
-Entry::Entry(std::string_view plugin, std::string_view build, std::string_view controller, Role role, std::string_view key) {
+Entry::Entry(std::string_view plugin, std::string_view build, std::string_view controller,
+             Role role, std::string_view key) {
   Copy(frame_.plugin, plugin);
   Copy(frame_.build, build);
   Copy(frame_.controller, controller);

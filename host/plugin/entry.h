@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry: marks that this thread is inside a plugin. A crash is attributed by it (plugin, controller, key), and the dev preset
-// checks thread roles with it.
+// Entry: marks that this thread is inside a plugin. A crash is attributed by it (plugin,
+// controller, key), and the dev preset checks thread roles with it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -25,7 +25,8 @@ const Frame* CurrentFrame();
 
 class Entry {
  public:
-  Entry(std::string_view plugin, std::string_view build, std::string_view controller, Role role, std::string_view key = {});
+  Entry(std::string_view plugin, std::string_view build, std::string_view controller, Role role,
+        std::string_view key = {});
   ~Entry();
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lengths that structs had in ABI 1.0. What a plugin passes must be at least that long: a plugin built against an older minor passes
-// shorter structs than this host's headers have, for ever. Members younger than 1.0 are read only when KCM_HAS() says so.
+// Lengths that structs had in ABI 1.0. What a plugin passes must be at least that long: a plugin
+// built against an older minor passes shorter structs than this host's headers have, for ever.
+// Members younger than 1.0 are read only when KCM_HAS() says so.
 //
 // When a struct grows, nothing changes here.
 #pragma once
@@ -15,7 +16,8 @@ namespace kcm::host::plugin {
 #define KCM_FIRST_SIZE(type, last) static_cast<uint32_t>(offsetof(type, last) + sizeof(type::last))
 
 constexpr uint32_t kFirstPlugin = KCM_FIRST_SIZE(kcm_plugin, controller_count);
-constexpr uint32_t kFirstControllerDeclaration = KCM_FIRST_SIZE(kcm_controller_declaration, burst_factor);
+constexpr uint32_t kFirstControllerDeclaration =
+    KCM_FIRST_SIZE(kcm_controller_declaration, burst_factor);
 constexpr uint32_t kFirstControllerApi = KCM_FIRST_SIZE(kcm_controller_api, health);
 constexpr uint32_t kFirstFlag = KCM_FIRST_SIZE(kcm_flag, deprecated);
 constexpr uint32_t kFirstRule = KCM_FIRST_SIZE(kcm_rbac_rule, non_resource_url_count);

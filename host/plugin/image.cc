@@ -25,7 +25,9 @@ constexpr const char* kDirPrefix = "kcm-host-";
 class Fd {
  public:
   explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() { if (fd_ >= 0) ::close(fd_); }
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   Fd(const Fd&) = delete;
   int get() const { return fd_; }
 
@@ -39,8 +41,9 @@ std::string Reason() { return std::error_code(errno, std::generic_category()).me
 Status CheckRights(const struct stat& st, const std::string& file) {
   if (!S_ISREG(st.st_mode)) return MakeError(Code::kInvalid, file + ": not a regular file");
   if (st.st_uid != 0 && st.st_uid != ::geteuid())
-    return MakeError(Code::kForbidden, file + ": owned by user " + std::to_string(st.st_uid) +
-                                           ": plugins must belong to root or the user that runs the host (chown)");
+    return MakeError(Code::kForbidden,
+                     file + ": owned by user " + std::to_string(st.st_uid) +
+                         ": plugins must belong to root or the user that runs the host (chown)");
   if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return MakeError(Code::kForbidden, file + ": writable by group or others: chmod go-w");
   if (static_cast<uint64_t>(st.st_size) > kMaxBytes)
@@ -70,7 +73,9 @@ Status WriteCopy(const std::string& path, const std::string& bytes) {
   while (done < bytes.size()) {
     const ssize_t n = ::write(out.get(), bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return MakeError(Code::kInternal, path + ": " + Reason() + ": free space for plugin copies or set TMPDIR");
+    if (n < 0)
+      return MakeError(Code::kInternal,
+                       path + ": " + Reason() + ": free space for plugin copies or set TMPDIR");
     done += static_cast<uint64_t>(n);
   }
   return Ok();
@@ -78,13 +83,17 @@ Status WriteCopy(const std::string& path, const std::string& bytes) {
 
 std::string UniquePath(const std::string& dir, const std::string& file) {
   static std::atomic<uint64_t> next{1};  // names only: never reused in this process
-  return dir + "/" + std::to_string(next.fetch_add(1, std::memory_order_relaxed)) + "-" + fs::path(file).filename().string();
+  return dir + "/" + std::to_string(next.fetch_add(1, std::memory_order_relaxed)) + "-" +
+         fs::path(file).filename().string();
 }
 
-Status CheckSignature(const std::string& bytes, const std::string& file, const std::string& trust_key) {
+Status CheckSignature(const std::string& bytes, const std::string& file,
+                      const std::string& trust_key) {
   if (trust_key.empty()) return Ok();
   std::ifstream in(file + ".sig", std::ios::binary);
-  if (!in) return MakeError(Code::kForbidden, file + ": no signature " + file + ".sig: --plugin-trust-key asks for one");
+  if (!in)
+    return MakeError(Code::kForbidden,
+                     file + ": no signature " + file + ".sig: --plugin-trust-key asks for one");
   std::string signature(4096, '\0');
   in.read(signature.data(), static_cast<std::streamsize>(signature.size()));
   signature.resize(static_cast<size_t>(in.gcount()));
@@ -116,13 +125,17 @@ Result<std::shared_ptr<Image>> Image::Load(const std::string& file, const LoadOp
   image->library_ = std::make_unique<Library>();
   boost::system::error_code error;
   // rtld_now: a missing symbol shows here, not in the middle of a reconcile.
-  image->library_->so.load(image->private_path_, error, boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+  image->library_->so.load(image->private_path_, error,
+                           boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
   if (error) {
     const char* why = ::dlerror();
     std::string text = why != nullptr ? why : error.message();
     // The loader names the private copy, which nobody but us knows.
-    if (text.starts_with(image->private_path_ + ": ")) text.erase(0, image->private_path_.size() + 2);
-    return MakeError(Code::kInvalid, file + ": can not be loaded: " + text + ": link it against its libraries statically or install them");
+    if (text.starts_with(image->private_path_ + ": "))
+      text.erase(0, image->private_path_.size() + 2);
+    return MakeError(Code::kInvalid,
+                     file + ": can not be loaded: " + text +
+                         ": link it against its libraries statically or install them");
   }
   if (!image->library_->so.has(KCM_PLUGIN_SYMBOL))
     return MakeError(Code::kInvalid, file + ": no symbol " KCM_PLUGIN_SYMBOL ": not a plugin");
@@ -158,20 +171,24 @@ Image::~Image() {
 Result<std::string> MakePrivateDir() {
   std::error_code ec;
   const fs::path base = fs::temp_directory_path(ec);
-  if (ec) return MakeError(Code::kInternal, "no temporary directory for plugin copies: set TMPDIR to a writable one");
-  for (const auto& entry : fs::directory_iterator(base, fs::directory_options::skip_permission_denied, ec)) {
+  if (ec)
+    return MakeError(Code::kInternal,
+                     "no temporary directory for plugin copies: set TMPDIR to a writable one");
+  for (const auto& entry :
+       fs::directory_iterator(base, fs::directory_options::skip_permission_denied, ec)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kDirPrefix)) continue;
     const int pid = std::atoi(name.c_str() + std::string(kDirPrefix).size());
     struct stat st {};
     // Left by a process that was killed; only our own user's are touched.
-    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH && ::lstat(entry.path().c_str(), &st) == 0 && S_ISDIR(st.st_mode) &&
-        st.st_uid == ::geteuid())
+    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH &&
+        ::lstat(entry.path().c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid())
       fs::remove_all(entry.path(), ec);
   }
   std::string pattern = (base / (kDirPrefix + std::to_string(::getpid()) + "-XXXXXX")).string();
   if (::mkdtemp(pattern.data()) == nullptr)
-    return MakeError(Code::kInternal, pattern + ": " + Reason() + ": set TMPDIR to a writable directory that allows exec");
+    return MakeError(Code::kInternal, pattern + ": " + Reason() +
+                                          ": set TMPDIR to a writable directory that allows exec");
   return pattern;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Image: one build of a plugin, mapped from a private copy of its file. Every load gets a path of its own, so an overwritten file
-// never changes mapped code and two generations are never mistaken for one by the dynamic loader.
+// Image: one build of a plugin, mapped from a private copy of its file. Every load gets a path of
+// its own, so an overwritten file never changes mapped code and two generations are never mistaken
+// for one by the dynamic loader.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -15,25 +16,30 @@ namespace kcm::host::plugin {
 
 struct LoadOptions {
   std::string private_dir;  // for copies; exists, mode 0700, ours
-  std::string trust_key;    // PEM file with Ed25519 public keys; empty: signatures are not asked for
+  std::string trust_key;  // PEM file with Ed25519 public keys; empty: signatures are not asked for
 };
 
-// Immutable but for the counters. Shared by the generations that run from it; the last owner unmaps it.
+// Immutable but for the counters. Shared by the generations that run from it; the last owner unmaps
+// it.
 class Image {
  public:
-  // The whole procedure of design 9 for one file: rights, completeness, signature, private copy, ELF checks, mapping,
-  // declaration. Code::kUnavailable: the file is not complete yet. A refused file leaves nothing mapped.
+  // The whole procedure of design 9 for one file: rights, completeness, signature, private copy,
+  // ELF checks, mapping, declaration. Code::kUnavailable: the file is not complete yet. A refused
+  // file leaves nothing mapped.
   static Result<std::shared_ptr<Image>> Load(const std::string& file, const LoadOptions& options);
   ~Image();
 
   const PluginDeclaration& declaration() const { return declaration_; }
-  const std::string& file() const { return file_; }          // as the operator named it
+  const std::string& file() const { return file_; }  // as the operator named it
   const std::string& private_path() const { return private_path_; }
-  const std::string& digest() const { return digest_; }      // SHA-256 of the bytes, hex
-  std::string_view build() const { return std::string_view(digest_).substr(0, 16); }  // names the build in crash records
-  HandleCount handles() const { return handles_; }           // object handles its code has out
+  const std::string& digest() const { return digest_; }  // SHA-256 of the bytes, hex
+  std::string_view build() const {
+    return std::string_view(digest_).substr(0, 16);
+  }                                                 // names the build in crash records
+  HandleCount handles() const { return handles_; }  // object handles its code has out
 
-  // Unmaps. False: the loader kept it (a thread-local, a unique symbol); it is then left alone and stays counted.
+  // Unmaps. False: the loader kept it (a thread-local, a unique symbol); it is then left alone and
+  // stays counted.
   bool Unload();
   // True while the private copy appears in this process' memory map.
   bool Mapped() const;
@@ -47,7 +53,8 @@ class Image {
   HandleCount handles_ = std::make_shared<std::atomic<int64_t>>(0);
 };
 
-// Makes a fresh private directory below the system's temporary one and removes those of processes that are gone.
+// Makes a fresh private directory below the system's temporary one and removes those of processes
+// that are gone.
 Result<std::string> MakePrivateDir();
 
 }  // namespace kcm::host::plugin

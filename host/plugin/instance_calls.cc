@@ -43,8 +43,9 @@ kcm_answer* MakeAnswer(Result<client::Answer> result, uint32_t flags, const Hand
 }
 
 bool Writes(client::Verb verb) {
-  return verb == client::Verb::kCreate || verb == client::Verb::kUpdate || verb == client::Verb::kPatch ||
-         verb == client::Verb::kDelete || verb == client::Verb::kDeleteCollection;
+  return verb == client::Verb::kCreate || verb == client::Verb::kUpdate ||
+         verb == client::Verb::kPatch || verb == client::Verb::kDelete ||
+         verb == client::Verb::kDeleteCollection;
 }
 
 }  // namespace
@@ -59,11 +60,15 @@ void ReleaseAnswer(kcm_answer* answer) {
 Status Instance::Check(clock::MonoTime* deadline) const {
   *deadline = clock::MonoTime::Max();
   switch (state()) {
-    case State::kActive: return Ok();
-    case State::kStopped: return MakeError(Code::kStopped, declaration_->name + " was stopped");
-    case State::kPreparing: break;
+    case State::kActive:
+      return Ok();
+    case State::kStopped:
+      return MakeError(Code::kStopped, declaration_->name + " was stopped");
+    case State::kPreparing:
+      break;
   }
-  return MakeError(Code::kFenced, declaration_->name + ": generation " + std::to_string(generation_) + " is not active yet");
+  return MakeError(Code::kFenced, declaration_->name + ": generation " +
+                                      std::to_string(generation_) + " is not active yet");
 }
 
 uint64_t Instance::Seen(const client::Gvr& gvr) const {
@@ -72,25 +77,31 @@ uint64_t Instance::Seen(const client::Gvr& gvr) const {
   return UINT64_MAX;
 }
 
-bool Instance::Holds(const client::Gvr& gvr, std::string_view ns, std::string_view name, std::string_view uid) const {
+bool Instance::Holds(const client::Gvr& gvr, std::string_view ns, std::string_view name,
+                     std::string_view uid) const {
   for (const auto& w : watches_) {
     if (!w->informer || w->declaration.gvr != gvr) continue;
-    const std::string key = ns.empty() ? std::string(name) : std::string(ns) + "/" + std::string(name);
+    const std::string key =
+        ns.empty() ? std::string(name) : std::string(ns) + "/" + std::string(name);
     const wire::ObjectPtr o = w->informer->Get(key);
-    return o && (uid.empty() || o->Uid() == uid) && !o->Root().Member("metadata").Member("deletionTimestamp").Has();
+    return o && (uid.empty() || o->Uid() == uid) &&
+           !o->Root().Member("metadata").Member("deletionTimestamp").Has();
   }
   return false;
 }
 
-void Instance::RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer, const Before& before) {
+void Instance::RecordWrite(kcm_scope* scope, const client::Call& call,
+                           const Result<client::Answer>& answer, const Before& before) {
   if (scope == nullptr || scope->key.empty() || !Writes(call.verb)) return;
   if (answer.ok()) {
-    if (answer->object) shared_->ledger.Wrote(scope->key, call.resource, answer->object->ResourceVersion());
+    if (answer->object)
+      shared_->ledger.Wrote(scope->key, call.resource, answer->object->ResourceVersion());
     if (call.verb == client::Verb::kDelete && !before.uid.empty())
       shared_->ledger.Deleted(scope->key, call.resource, call.ns, call.name, before.uid);
     return;
   }
-  const bool unknown = answer.code() == Code::kTransport || answer.code() == Code::kCancelled || answer.code() == Code::kTimeout;
+  const bool unknown = answer.code() == Code::kTransport || answer.code() == Code::kCancelled ||
+                       answer.code() == Code::kTimeout;
   if (unknown && call.verb == client::Verb::kCreate && before.seen != UINT64_MAX)
     shared_->ledger.Unknown(scope->key, call.resource, before.seen);
 }
@@ -100,10 +111,12 @@ Instance::Before Instance::LookBefore(const kcm_scope* scope, const client::Call
   if (scope == nullptr || scope->key.empty()) return out;
   if (call.verb == client::Verb::kCreate) out.seen = Seen(call.resource);
   if (call.verb != client::Verb::kDelete) return out;
-  // The answer to a delete often names no uid: a later object of the same name must not count as the one that was deleted.
+  // The answer to a delete often names no uid: a later object of the same name must not count as
+  // the one that was deleted.
   for (const auto& w : watches_) {
     if (!w->informer || w->declaration.gvr != call.resource) continue;
-    const wire::ObjectPtr o = w->informer->Get(call.ns.empty() ? call.name : call.ns + "/" + call.name);
+    const wire::ObjectPtr o =
+        w->informer->Get(call.ns.empty() ? call.name : call.ns + "/" + call.name);
     if (o) out.uid = o->Uid();
     break;
   }
@@ -114,17 +127,21 @@ kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags)
   call.cancel = scope != nullptr ? &scope->cancel : &cancel_;
   if (Writes(call.verb)) call.fence = this;
   if (state() == State::kStopped)
-    return MakeAnswer(MakeError(Code::kStopped, declaration_->name + " was stopped"), flags, handles());
+    return MakeAnswer(MakeError(Code::kStopped, declaration_->name + " was stopped"), flags,
+                      handles());
   const Before before = LookBefore(scope, call);
   const std::shared_ptr<client::Client> client = shared_->Client();
   if (!client)  // create() of the first build, before the lease is won
-    return MakeAnswer(MakeError(Code::kFenced, declaration_->name + ": requests are possible from start() on"), flags, handles());
+    return MakeAnswer(
+        MakeError(Code::kFenced, declaration_->name + ": requests are possible from start() on"),
+        flags, handles());
   Result<client::Answer> answer = client->Do(call);
   RecordWrite(scope, call, answer, before);
   return MakeAnswer(std::move(answer), flags, handles());
 }
 
-Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& request, kcm_completion done, void* data) {
+Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& request,
+                        kcm_completion done, void* data) {
   const uint32_t flags = request.flags;
   if (scope != nullptr) {
     const std::lock_guard lock(wait_mutex_);
@@ -136,15 +153,16 @@ Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& 
     --scope->submitted;
     wait_cv_.notify_all();
   };
-  const bool taken = calls_->Add([this, scope, ended, call = std::move(call), flags, done, data]() mutable {
-    kcm_answer* answer = Send(scope, call, flags);
-    {
-      const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kCompletion,
-                        scope != nullptr ? scope->key : std::string_view());
-      done(data, answer);
-    }
-    ended();
-  });
+  const bool taken =
+      calls_->Add([this, scope, ended, call = std::move(call), flags, done, data]() mutable {
+        kcm_answer* answer = Send(scope, call, flags);
+        {
+          const Entry entry(shared_->plugin_name, image_->build(), declaration_->name,
+                            Role::kCompletion, scope != nullptr ? scope->key : std::string_view());
+          done(data, answer);
+        }
+        ended();
+      });
   if (!taken) ended();
   return taken ? Ok() : Status(MakeError(Code::kStopped, "stopped"));
 }

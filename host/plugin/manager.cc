@@ -11,11 +11,19 @@ namespace kcm::host::plugin {
 Manager::Manager(Environment environment, ManagerOptions options)
     : environment_(std::move(environment)), options_(std::move(options)) {
   metric::Registry& m = *environment_.metrics;
-  swaps_ = m.Counter({.name = "kcm_plugin_swaps_total", .help = "Replacements of a plugin's build by result.", .labels = {"plugin", "result"}});
-  pause_ = m.Histogram({.name = "kcm_plugin_swap_pause_seconds", .help = "How long a controller's queues stood still in a swap.",
-                        .labels = {"plugin"}, .buckets = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5}});
-  info_ = m.Gauge({.name = "kcm_plugin_info", .help = "Loaded builds, value 1.", .labels = {"plugin", "version", "vendor", "build"}});
-  kept_images_ = m.Gauge({.name = "kcm_plugin_images_kept", .help = "Replaced builds that the loader could not unmap."});
+  swaps_ = m.Counter({.name = "kcm_plugin_swaps_total",
+                      .help = "Replacements of a plugin's build by result.",
+                      .labels = {"plugin", "result"}});
+  pause_ =
+      m.Histogram({.name = "kcm_plugin_swap_pause_seconds",
+                   .help = "How long a controller's queues stood still in a swap.",
+                   .labels = {"plugin"},
+                   .buckets = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5}});
+  info_ = m.Gauge({.name = "kcm_plugin_info",
+                   .help = "Loaded builds, value 1.",
+                   .labels = {"plugin", "version", "vendor", "build"}});
+  kept_images_ = m.Gauge({.name = "kcm_plugin_images_kept",
+                          .help = "Replaced builds that the loader could not unmap."});
 }
 
 Manager::~Manager() { (void)Stop(clock::Duration(0)); }
@@ -29,8 +37,10 @@ void Manager::Refuse(const std::string& path, const Error& error) {
 Result<std::shared_ptr<Image>> Manager::LoadFile(const std::string& path) {
   Result<std::shared_ptr<Image>> image = Image::Load(path, {private_dir_, options_.trust_key});
   if (image.ok() && options_.quarantined && options_.quarantined((*image)->digest()))
-    return MakeError(Code::kForbidden, path + ": this build crashed the host repeatedly and is quarantined: install another build, or "
-                                              "release it with kcmctl plugins quarantine --release");
+    return MakeError(Code::kForbidden, path +
+                                           ": this build crashed the host repeatedly and is "
+                                           "quarantined: install another build, or "
+                                           "release it with kcmctl plugins quarantine --release");
   return image;
 }
 
@@ -38,13 +48,15 @@ Status Manager::CheckNames(const Image& image, const std::string& replaces) cons
   for (const auto& [name, plugin] : plugins_) {
     if (name == replaces) continue;
     if (name == image.declaration().name)
-      return MakeError(Code::kAlreadyExists, image.file() + ": plugin " + name + " is already loaded from " + plugin->file +
+      return MakeError(Code::kAlreadyExists, image.file() + ": plugin " + name +
+                                                 " is already loaded from " + plugin->file +
                                                  ": keep one of the two files");
     for (const ControllerDeclaration& have : plugin->image->declaration().controllers)
       for (const ControllerDeclaration& want : image.declaration().controllers)
         if (have.name == want.name)
-          return MakeError(Code::kAlreadyExists, image.file() + ": controller " + want.name + " is already declared by " +
-                                                     plugin->file + ": remove one of the two plugins");
+          return MakeError(Code::kAlreadyExists, image.file() + ": controller " + want.name +
+                                                     " is already declared by " + plugin->file +
+                                                     ": remove one of the two plugins");
   }
   return Ok();
 }
@@ -58,7 +70,9 @@ Status Manager::Adopt(const PluginFile& file, std::shared_ptr<Image> image) {
   plugin->stamp = file.stamp;
   plugin->image = std::move(image);
   info_.With({d.name, d.version, d.vendor, d.build_id}).Set(1);
-  environment_.log.Info(0, "Plugin loaded", {{"plugin", d.name}, {"version", d.version}, {"build", d.build_id}, {"file", file.path}});
+  environment_.log.Info(
+      0, "Plugin loaded",
+      {{"plugin", d.name}, {"version", d.version}, {"build", d.build_id}, {"file", file.path}});
   const std::lock_guard lock(mutex_);
   plugins_.emplace(d.name, std::move(plugin));
   return Ok();
@@ -84,30 +98,36 @@ Status Manager::Load() {
       refused_[file.path].first = file.stamp;
     }
   }
-  if (files > 0 && plugins_.empty()) return MakeError(Code::kInvalid, "no plugin could be loaded: " + Problems().front());
+  if (files > 0 && plugins_.empty())
+    return MakeError(Code::kInvalid, "no plugin could be loaded: " + Problems().front());
   return Ok();
 }
 
 Status Manager::PrepareController(Plugin& plugin, const ControllerDeclaration& declaration) {
   std::string why;
   if (options_.enabled && !options_.enabled(declaration, &why)) {
-    environment_.log.Info(0, why.empty() ? "Warning: controller is disabled" : why, {{"controller", declaration.name}});
+    environment_.log.Info(0, why.empty() ? "Warning: controller is disabled" : why,
+                          {{"controller", declaration.name}});
     return Ok();
   }
   for (const std::string& text : declaration.required_resources) {
     const size_t last = text.rfind('/'), first = text.find('/');
-    client::Gvr gvr{first == last ? "" : text.substr(0, first), first == last ? text.substr(0, last) : text.substr(first + 1, last - first - 1),
+    client::Gvr gvr{first == last ? "" : text.substr(0, first),
+                    first == last ? text.substr(0, last) : text.substr(first + 1, last - first - 1),
                     text.substr(last + 1)};
     const Result<client::ApiResource> served = environment_.discovery->ForResource(gvr);
     if (served.ok()) continue;
     if (served.code() != Code::kNotFound) return served.error();
-    environment_.log.Info(0, "Warning: skipping controller", {{"controller", declaration.name}, {"missing", text}});
+    environment_.log.Info(0, "Warning: skipping controller",
+                          {{"controller", declaration.name}, {"missing", text}});
     return Ok();
   }
-  auto controller = std::make_shared<Controller>(&environment_, plugin.name, plugin.image, &declaration);
+  auto controller =
+      std::make_shared<Controller>(&environment_, plugin.name, plugin.image, &declaration);
   Status s = controller->Prepare(&cancel_);
   if (!s.ok() && s.code() == Code::kUnsupported) {
-    environment_.log.Info(0, "Warning: skipping controller", {{"controller", declaration.name}, {"reason", s.error().message}});
+    environment_.log.Info(0, "Warning: skipping controller",
+                          {{"controller", declaration.name}, {"reason", s.error().message}});
     return Ok();
   }
   if (!s.ok()) return s;
@@ -133,18 +153,20 @@ Status Manager::Prepare() {
 void Manager::ActivateAll(Plugin& plugin, bool at_start) {
   for (auto& [name, controller] : plugin.controllers) {
     if (controller->active()) continue;
-    activations_.push_back(clock::StartBusyThread(*environment_.clock, [this, c = controller, at_start] {
-      const Status s = c->Activate(&cancel_);
-      if (s.ok() || s.code() == Code::kCancelled) return;
-      environment_.log.Error(s.error().message, "Error initializing a controller", {{"controller", c->name()}});
-      if (!at_start) return;
-      {
-        const std::lock_guard lock(mutex_);
-        if (!fatal_.empty()) return;
-        fatal_ = s.error().message;
-      }
-      if (options_.on_fatal) options_.on_fatal(s.error().message);
-    }));
+    activations_.push_back(
+        clock::StartBusyThread(*environment_.clock, [this, c = controller, at_start] {
+          const Status s = c->Activate(&cancel_);
+          if (s.ok() || s.code() == Code::kCancelled) return;
+          environment_.log.Error(s.error().message, "Error initializing a controller",
+                                 {{"controller", c->name()}});
+          if (!at_start) return;
+          {
+            const std::lock_guard lock(mutex_);
+            if (!fatal_.empty()) return;
+            fatal_ = s.error().message;
+          }
+          if (options_.on_fatal) options_.on_fatal(s.error().message);
+        }));
   }
 }
 
@@ -152,7 +174,8 @@ void Manager::Start() {
   const std::lock_guard control(control_mutex_);
   started_ = true;
   for (auto& [name, plugin] : plugins_) ActivateAll(*plugin, true);
-  if (!maintainer_.joinable()) maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
+  if (!maintainer_.joinable())
+    maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
 }
 
 std::vector<std::string> Manager::Stop(clock::Duration limit) {
@@ -190,7 +213,8 @@ std::vector<std::string> Manager::Stop(clock::Duration limit) {
     std::unique_lock lock(mutex);
     if (!environment_.clock->WaitFor(lock, cv, limit, [&] { return open.empty(); })) {
       late = open;
-      environment_.log.Info(0, "Still waiting for some controllers to terminate...", {{"runningControllers", late.front()}});
+      environment_.log.Info(0, "Still waiting for some controllers to terminate...",
+                            {{"runningControllers", late.front()}});
       lock.unlock();
       if (options_.on_stuck) options_.on_stuck(late);
     }
@@ -210,7 +234,8 @@ std::vector<const ControllerDeclaration*> Manager::Declarations() const {
   const std::lock_guard lock(mutex_);
   std::vector<const ControllerDeclaration*> out;
   for (const auto& [name, plugin] : plugins_)
-    for (const ControllerDeclaration& d : plugin->image->declaration().controllers) out.push_back(&d);
+    for (const ControllerDeclaration& d : plugin->image->declaration().controllers)
+      out.push_back(&d);
   return out;
 }
 
@@ -227,7 +252,8 @@ std::vector<std::pair<std::string, Status>> Manager::Health() const {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [name, plugin] : plugins_)
-      for (const auto& [controller_name, controller] : plugin->controllers) all.push_back(controller);
+      for (const auto& [controller_name, controller] : plugin->controllers)
+        all.push_back(controller);
   }
   std::vector<std::pair<std::string, Status>> out;
   for (const std::shared_ptr<Controller>& c : all) out.emplace_back(c->name(), c->Health());
@@ -260,19 +286,31 @@ std::string Manager::Report(size_t keys_per_queue) const {
   nlohmann::json out{{"plugins", nlohmann::json::array()}, {"refused", nlohmann::json::array()}};
   for (const auto& [name, p] : plugins_) {
     const PluginDeclaration& d = p->image->declaration();
-    nlohmann::json j{{"name", name}, {"file", p->file}, {"version", d.version}, {"vendor", d.vendor}, {"buildId", d.build_id},
-                     {"digest", p->image->digest()}, {"swaps", p->swaps},
-                     {"state", p->previous ? "probation" : "running"},
-                     {"lastPauseMs", std::chrono::duration<double, std::milli>(p->last_pause).count()}};
+    nlohmann::json j{
+        {"name", name},
+        {"file", p->file},
+        {"version", d.version},
+        {"vendor", d.vendor},
+        {"buildId", d.build_id},
+        {"digest", p->image->digest()},
+        {"swaps", p->swaps},
+        {"state", p->previous ? "probation" : "running"},
+        {"lastPauseMs", std::chrono::duration<double, std::milli>(p->last_pause).count()}};
     if (!p->last_error.empty()) j["lastError"] = p->last_error;
     for (const auto& [controller_name, c] : p->controllers) {
       const RunCounts counts = c->counts();
-      nlohmann::json jc{{"name", controller_name}, {"active", c->active()}, {"generation", c->generation()},
-                        {"runs", counts.runs}, {"retries", counts.retries}, {"errors", counts.errors}};
+      nlohmann::json jc{{"name", controller_name},       {"active", c->active()},
+                        {"generation", c->generation()}, {"runs", counts.runs},
+                        {"retries", counts.retries},     {"errors", counts.errors}};
       for (const Controller::QueueReport& q : c->Queues(keys_per_queue)) {
-        nlohmann::json jq{{"name", q.name}, {"ready", q.ready}, {"waiting", q.waiting}, {"processing", q.processing}};
+        nlohmann::json jq{{"name", q.name},
+                          {"ready", q.ready},
+                          {"waiting", q.waiting},
+                          {"processing", q.processing}};
         for (const queue::WorkQueue::KeyState& k : q.keys)
-          jq["keys"].push_back({{"key", k.key}, {"state", k.state}, {"failures", k.failures},
+          jq["keys"].push_back({{"key", k.key},
+                                {"state", k.state},
+                                {"failures", k.failures},
                                 {"dueInSeconds", std::chrono::duration<double>(k.due_in).count()}});
         jc["queues"].push_back(std::move(jq));
       }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manager: all plugins of a host: loading, start, directory changes, swaps with probation and rollback, unloading, reports.
+// Manager: all plugins of a host: loading, start, directory changes, swaps with probation and
+// rollback, unloading, reports.
 //
-// Life: Load (files, declarations) -> Prepare (instances, caches; any time, no writes) -> Start (lease held) -> Stop.
+// Life: Load (files, declarations) -> Prepare (instances, caches; any time, no writes) -> Start
+// (lease held) -> Stop.
 #pragma once
 #include <functional>
 #include <map>
@@ -22,17 +24,21 @@ namespace kcm::host::plugin {
 
 struct ManagerOptions {
   std::vector<std::string> dirs;
-  std::string trust_key;                        // see LoadOptions
+  std::string trust_key;  // see LoadOptions
   clock::Duration probation = std::chrono::seconds(60);
-  clock::Duration removal_delay = std::chrono::seconds(2);  // a file must be gone this long (real time)
-  bool watch_directories = true;                // false: only Rescan
-  // Whether --controllers and gates want this controller. `why` gets the log line of spec/host.md 1.4 rule 6.
+  clock::Duration removal_delay =
+      std::chrono::seconds(2);    // a file must be gone this long (real time)
+  bool watch_directories = true;  // false: only Rescan
+  // Whether --controllers and gates want this controller. `why` gets the log line of
+  // spec/host.md 1.4 rule 6.
   std::function<bool(const ControllerDeclaration&, std::string* why)> enabled;
   // Builds that crashed repeatedly, by digest: not loaded. Empty: none.
   std::function<bool(const std::string& digest)> quarantined;
-  // A controller could not be activated: the host is to end (spec/host.md 1.2). Called once, on an activation's thread.
+  // A controller could not be activated: the host is to end (spec/host.md 1.2). Called once, on an
+  // activation's thread.
   std::function<void(const std::string& why)> on_fatal;
-  // Stop's limit has passed and these controllers do not end: the process is to end without them. Null: Stop waits on.
+  // Stop's limit has passed and these controllers do not end: the process is to end without them.
+  // Null: Stop waits on.
   std::function<void(const std::vector<std::string>& late)> on_stuck;
 };
 
@@ -42,26 +48,31 @@ class Manager {
   Manager(Environment environment, ManagerOptions options);
   ~Manager();  // Stop
 
-  // Loads every file. Problems of the directories themselves are errors; a refused file is logged and reported (Problems), the others
-  // load. No usable plugin at all is an error.
+  // Loads every file. Problems of the directories themselves are errors; a refused file is logged
+  // and reported (Problems), the others load. No usable plugin at all is an error.
   Status Load();
-  // Makes an instance of every enabled controller and starts the caches. An error names the controller: the host ends.
+  // Makes an instance of every enabled controller and starts the caches. An error names the
+  // controller: the host ends.
   Status Prepare();
-  // Activates every prepared controller, each on a thread of its own as soon as its caches are synced.
+  // Activates every prepared controller, each on a thread of its own as soon as its caches are
+  // synced.
   void Start();
-  // Stops all controllers and joins; `limit` as --controller-shutdown-timeout, 0 none. Names those that did not end in time.
+  // Stops all controllers and joins; `limit` as --controller-shutdown-timeout, 0 none. Names those
+  // that did not end in time.
   std::vector<std::string> Stop(clock::Duration limit);
 
-  // Looks at the directories now: new files are loaded, changed ones swapped, vanished ones unloaded (at once when `confirm_removal`
-  // is false). True: look again soon (something was incomplete or a removal is not confirmed).
+  // Looks at the directories now: new files are loaded, changed ones swapped, vanished ones
+  // unloaded (at once when `confirm_removal` is false). True: look again soon (something was
+  // incomplete or a removal is not confirmed).
   bool Rescan(bool confirm_removal = true);
   // Swaps in this file (kcmctl). It must declare a loaded plugin.
   Status SwapFile(const std::string& file);
   // Back to the build before the last swap, while it is still there.
   Status Rollback(const std::string& plugin);
 
-  std::vector<const ControllerDeclaration*> Declarations() const;  // of loaded plugins; valid until the next swap
-  std::vector<std::string> Problems() const;                       // files that were refused, why
+  std::vector<const ControllerDeclaration*> Declarations()
+      const;                                  // of loaded plugins; valid until the next swap
+  std::vector<std::string> Problems() const;  // files that were refused, why
   // (name, status) per constructed controller, for /healthz.
   std::vector<std::pair<std::string, Status>> Health() const;
   bool AllActive() const;
@@ -75,7 +86,7 @@ class Manager {
   struct Plugin {
     std::string name, file;
     FileStamp stamp;
-    std::shared_ptr<Image> image, previous;      // previous: during probation
+    std::shared_ptr<Image> image, previous;  // previous: during probation
     std::map<std::string, std::shared_ptr<Controller>> controllers;
     clock::MonoTime probation_ends;
     clock::Duration last_pause{0};
@@ -94,7 +105,8 @@ class Manager {
   // Steps of Rescan. `owner` is the plugin that was loaded from this path, nullptr when none was.
   Plugin* OwnerOf(const std::string& path) const;
   bool SeenBefore(const PluginFile& file, Plugin* owner) const;
-  Status TakeIn(const PluginFile& file, Plugin* owner, const std::set<std::string>& present, std::shared_ptr<Image> image);
+  Status TakeIn(const PluginFile& file, Plugin* owner, const std::set<std::string>& present,
+                std::shared_ptr<Image> image);
   Status AddPlugin(const PluginFile& file, std::shared_ptr<Image> image);
   void Remember(const PluginFile& file, Plugin* owner, const Status& result);
   bool UnloadVanished(const std::set<std::string>& present, bool confirm_removal);
@@ -103,7 +115,8 @@ class Manager {
   void BeginProbation(Plugin& plugin, std::shared_ptr<Image> old);
   void CheckProbation(const std::string& name, Plugin& plugin, bool* open);
   Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation);
-  Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image, clock::Duration* pause);
+  Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image,
+                         clock::Duration* pause);
   void Unload(const std::string& name);
   void Drop(std::shared_ptr<Image> image);
   void Maintain();
@@ -116,14 +129,17 @@ class Manager {
   std::string private_dir_;
   client::Cancellation cancel_;
 
-  std::mutex control_mutex_;              // one life cycle operation at a time
-  mutable std::mutex mutex_;              // plugins_ and what reports read; never held over a call into a plugin
-  Plugins plugins_;                       // changed under both mutexes, read under either
-  std::map<std::string, std::pair<FileStamp, std::string>> refused_;  // path -> state and reason, guarded by mutex_
-  std::string fatal_;                     // guarded by mutex_
+  std::mutex control_mutex_;  // one life cycle operation at a time
+  mutable std::mutex
+      mutex_;        // plugins_ and what reports read; never held over a call into a plugin
+  Plugins plugins_;  // changed under both mutexes, read under either
+  std::map<std::string, std::pair<FileStamp, std::string>>
+      refused_;        // path -> state and reason, guarded by mutex_
+  std::string fatal_;  // guarded by mutex_
   bool prepared_ = false, started_ = false, stopped_ = false;  // guarded by control_mutex_
-  std::vector<std::thread> activations_;  // guarded by control_mutex_
-  std::vector<std::shared_ptr<Image>> kept_;  // images that could not be unmapped yet, guarded by control_mutex_
+  std::vector<std::thread> activations_;                       // guarded by control_mutex_
+  std::vector<std::shared_ptr<Image>>
+      kept_;  // images that could not be unmapped yet, guarded by control_mutex_
 
   std::mutex maintain_mutex_;
   std::condition_variable maintain_cv_;

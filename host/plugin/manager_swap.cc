@@ -7,13 +7,15 @@
 namespace kcm::host::plugin {
 namespace {
 
-// A new build in probation goes back when this many runs failed hard and they are at least half of all.
+// A new build in probation goes back when this many runs failed hard and they are at least half of
+// all.
 constexpr uint64_t kErrorsTolerated = 5;
 constexpr auto kProbationCheck = std::chrono::seconds(1);
 
 }  // namespace
 
-Status Manager::SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image, clock::Duration* pause) {
+Status Manager::SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image,
+                                clock::Duration* pause) {
   const PluginDeclaration& to = image->declaration();
   std::vector<std::string> done;
   Status failed = Ok();
@@ -33,8 +35,10 @@ Status Manager::SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& im
   // One build for all controllers of a plugin: those that were exchanged go back.
   for (const ControllerDeclaration& d : plugin.image->declaration().controllers) {
     if (std::find(done.begin(), done.end(), d.name) == done.end()) continue;
-    if (Result<SwapReport> back = plugin.controllers[d.name]->Swap(plugin.image, &d, &cancel_); !back.ok())
-      environment_.log.Error(back.error().message, "Controller could not go back to the old build", {{"controller", d.name}});
+    if (Result<SwapReport> back = plugin.controllers[d.name]->Swap(plugin.image, &d, &cancel_);
+        !back.ok())
+      environment_.log.Error(back.error().message, "Controller could not go back to the old build",
+                             {{"controller", d.name}});
   }
   return failed;
 }
@@ -42,7 +46,8 @@ Status Manager::SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& im
 // What only one of the two builds has: the new one is active, `from` is what the old one declared.
 void Manager::ExchangeControllers(Plugin& plugin, const PluginDeclaration& from) {
   const auto declares = [](const PluginDeclaration& d, const std::string& name) {
-    return std::any_of(d.controllers.begin(), d.controllers.end(), [&](const auto& c) { return c.name == name; });
+    return std::any_of(d.controllers.begin(), d.controllers.end(),
+                       [&](const auto& c) { return c.name == name; });
   };
   const PluginDeclaration& to = plugin.image->declaration();
   std::vector<std::shared_ptr<Controller>> gone;
@@ -62,7 +67,8 @@ void Manager::ExchangeControllers(Plugin& plugin, const PluginDeclaration& from)
     for (const ControllerDeclaration& d : to.controllers) {
       if (declares(from, d.name)) continue;
       if (Status s = PrepareController(plugin, d); !s.ok())
-        environment_.log.Error(s.error().message, "New controller of the build does not start", {{"controller", d.name}});
+        environment_.log.Error(s.error().message, "New controller of the build does not start",
+                               {{"controller", d.name}});
     }
   environment_.informers->Start();
   if (started_) ActivateAll(plugin, false);
@@ -96,7 +102,8 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
     if (image != plugin.previous) Drop(std::move(image));
     return swapped;
   }
-  std::shared_ptr<Image> older;  // of a probation that this swap ends; after a rollback it is the active build itself
+  std::shared_ptr<Image>
+      older;  // of a probation that this swap ends; after a rollback it is the active build itself
   {
     const std::lock_guard lock(mutex_);
     std::swap(plugin.image, image);  // from here on `image` is the old build
@@ -109,7 +116,10 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
   info_.Remove({plugin.name, from.version, from.vendor, from.build_id});
   info_.With({plugin.name, to.version, to.vendor, to.build_id}).Set(1);
   environment_.log.Info(0, "Plugin swapped",
-                        {{"plugin", plugin.name}, {"from", from.build_id}, {"to", to.build_id}, {"version", to.version},
+                        {{"plugin", plugin.name},
+                         {"from", from.build_id},
+                         {"to", to.build_id},
+                         {"version", to.version},
                          {"pauseMs", std::chrono::duration<double, std::milli>(pause).count()}});
   if (probation && started_ && options_.probation > clock::Duration(0)) {
     BeginProbation(plugin, std::move(image));
@@ -127,8 +137,9 @@ void Manager::Drop(std::shared_ptr<Image> image) {
   if (image.use_count() > 1 || image->handles()->load(std::memory_order_acquire) > 0) {
     kept_.push_back(std::move(image));
   } else if (!image->Unload()) {
-    environment_.log.Warning("Old build can not be unmapped and stays in memory",
-                             {{"plugin", image->declaration().name}, {"build", image->declaration().build_id}});
+    environment_.log.Warning(
+        "Old build can not be unmapped and stays in memory",
+        {{"plugin", image->declaration().name}, {"build", image->declaration().build_id}});
     kept_.push_back(std::move(image));
   }
   kept_images_.With({}).Set(static_cast<double>(kept_.size()));
@@ -146,7 +157,8 @@ std::string Manager::ProbationProblem(const Plugin& plugin) const {
     if (const Status s = controller->Health(); !s.ok()) return s.error().message;
     const RunCounts c = controller->counts();
     if (c.errors >= kErrorsTolerated && c.errors * 2 >= c.runs)
-      return name + ": " + std::to_string(c.errors) + " of " + std::to_string(c.runs) + " reconciles failed";
+      return name + ": " + std::to_string(c.errors) + " of " + std::to_string(c.runs) +
+             " reconciles failed";
   }
   return {};
 }
@@ -154,7 +166,8 @@ std::string Manager::ProbationProblem(const Plugin& plugin) const {
 void Manager::CheckProbation(const std::string& name, Plugin& plugin, bool* open) {
   const std::string problem = ProbationProblem(plugin);
   if (!problem.empty()) {
-    environment_.log.Error(problem, "New build fails its probation, going back to the old one", {{"plugin", name}});
+    environment_.log.Error(problem, "New build fails its probation, going back to the old one",
+                           {{"plugin", name}});
     std::shared_ptr<Image> back = plugin.previous;
     const Status s = SwapTo(plugin, std::move(back), false);
     const std::lock_guard lock(mutex_);
@@ -177,8 +190,11 @@ void Manager::Maintain() {
   while (true) {
     {
       std::unique_lock lock(maintain_mutex_);
-      environment_.clock->Wait(lock, maintain_cv_, clock::MonoTime::Max(), [this] { return maintain_ || maintain_end_; });
-      if (environment_.clock->WaitFor(lock, maintain_cv_, kProbationCheck, [this] { return maintain_end_; })) return;
+      environment_.clock->Wait(lock, maintain_cv_, clock::MonoTime::Max(),
+                               [this] { return maintain_ || maintain_end_; });
+      if (environment_.clock->WaitFor(lock, maintain_cv_, kProbationCheck,
+                                      [this] { return maintain_end_; }))
+        return;
     }
     std::unique_lock control(control_mutex_, std::try_to_lock);
     if (!control.owns_lock()) continue;  // a swap is under way: next time
@@ -198,17 +214,22 @@ Status Manager::SwapFile(const std::string& file) {
   if (!image.ok()) return image.error();
   const auto it = plugins_.find((*image)->declaration().name);
   if (it == plugins_.end())
-    return MakeError(Code::kNotFound, file + ": plugin " + (*image)->declaration().name +
-                                          " is not loaded: put the file into a plugin directory to add it");
+    return MakeError(Code::kNotFound,
+                     file + ": plugin " + (*image)->declaration().name +
+                         " is not loaded: put the file into a plugin directory to add it");
   return SwapTo(*it->second, *std::move(image), true);
 }
 
 Status Manager::Rollback(const std::string& name) {
   const std::lock_guard control(control_mutex_);
   const auto it = plugins_.find(name);
-  if (it == plugins_.end()) return MakeError(Code::kNotFound, "no plugin " + name + " is loaded: see kcmctl plugins list");
+  if (it == plugins_.end())
+    return MakeError(Code::kNotFound, "no plugin " + name + " is loaded: see kcmctl plugins list");
   if (!it->second->previous)
-    return MakeError(Code::kNotFound, "plugin " + name + " has no earlier build in memory: its probation is over; install the old file");
+    return MakeError(
+        Code::kNotFound,
+        "plugin " + name +
+            " has no earlier build in memory: its probation is over; install the old file");
   std::shared_ptr<Image> back = it->second->previous;
   return SwapTo(*it->second, std::move(back), false);
 }
@@ -249,26 +270,32 @@ Status Manager::AddPlugin(const PluginFile& file, std::shared_ptr<Image> image) 
   Plugin& fresh = *plugins_.at(name);
   for (const ControllerDeclaration& d : fresh.image->declaration().controllers)
     if (Status s = PrepareController(fresh, d); !s.ok())
-      environment_.log.Error(s.error().message, "Controller of a new plugin does not start", {{"controller", d.name}});
+      environment_.log.Error(s.error().message, "Controller of a new plugin does not start",
+                             {{"controller", d.name}});
   environment_.informers->Start();
   if (started_) ActivateAll(fresh, false);
   return Ok();
 }
 
-// A file that is new or changed: touched only, a new plugin, or another build of one that is loaded.
-Status Manager::TakeIn(const PluginFile& file, Plugin* owner, const std::set<std::string>& present, std::shared_ptr<Image> image) {
+// A file that is new or changed: touched only, a new plugin, or another build of one that is
+// loaded.
+Status Manager::TakeIn(const PluginFile& file, Plugin* owner, const std::set<std::string>& present,
+                       std::shared_ptr<Image> image) {
   const std::string& name = image->declaration().name;
   if (owner != nullptr && owner->name != name)
-    return MakeError(Code::kInvalid, file.path + ": holds plugin " + name + " now, but " + owner->name +
-                                         " was loaded from it and keeps running: give each plugin a file of its own");
+    return MakeError(
+        Code::kInvalid,
+        file.path + ": holds plugin " + name + " now, but " + owner->name +
+            " was loaded from it and keeps running: give each plugin a file of its own");
   const auto found = plugins_.find(name);
   if (found == plugins_.end()) return AddPlugin(file, std::move(image));
   Plugin& target = *found->second;
   if (owner == nullptr && present.contains(target.file))
-    return MakeError(Code::kAlreadyExists, file.path + ": plugin " + name + " is already loaded from " + target.file +
+    return MakeError(Code::kAlreadyExists, file.path + ": plugin " + name +
+                                               " is already loaded from " + target.file +
                                                ": keep one of the two files");
-  // Remembered in any case: a build that was refused is not tried again until its file changes, and while its file is there the
-  // running build is not taken for removed.
+  // Remembered in any case: a build that was refused is not tried again until its file changes, and
+  // while its file is there the running build is not taken for removed.
   {
     const std::lock_guard lock(mutex_);
     target.file = file.path;
@@ -290,7 +317,8 @@ void Manager::Remember(const PluginFile& file, Plugin* owner, const Status& resu
   }
 }
 
-// True: something is missing whose removal is not confirmed yet (renames and ConfigMap mounts replace files that way).
+// True: something is missing whose removal is not confirmed yet (renames and ConfigMap mounts
+// replace files that way).
 bool Manager::UnloadVanished(const std::set<std::string>& present, bool confirm_removal) {
   bool again = false;
   std::vector<std::string> vanished;
@@ -300,7 +328,8 @@ bool Manager::UnloadVanished(const std::set<std::string>& present, bool confirm_
       plugin->missing_since = {};
       continue;
     }
-    if (plugin->missing_since == std::chrono::steady_clock::time_point{}) plugin->missing_since = now;
+    if (plugin->missing_since == std::chrono::steady_clock::time_point{})
+      plugin->missing_since = now;
     if (confirm_removal && now - plugin->missing_since < options_.removal_delay) {
       again = true;
     } else {
@@ -333,7 +362,8 @@ bool Manager::Rescan(bool confirm_removal) {
       refused_[file.path].second = image.error().message;
       continue;
     }
-    Remember(file, owner, image.ok() ? TakeIn(file, owner, present, *std::move(image)) : Status(image.error()));
+    Remember(file, owner,
+             image.ok() ? TakeIn(file, owner, present, *std::move(image)) : Status(image.error()));
   }
   again = UnloadVanished(present, confirm_removal) || again;
   {

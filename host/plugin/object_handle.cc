@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cursors: a = handle, b = mask node (high 32 bits) and position in the object (low 32 bits). Hidden members are stepped over.
+// Cursors: a = handle, b = mask node (high 32 bits) and position in the object (low 32 bits).
+// Hidden members are stepped over.
 #include "host/plugin/object_handle.h"
 
 #include <algorithm>
@@ -13,7 +14,9 @@ namespace {
 using wire::Value;
 
 kcm_str Text(std::string_view s) { return {s.data(), s.size()}; }
-std::string_view View(kcm_str s) { return s.length == 0 ? std::string_view() : std::string_view(s.data, s.length); }
+std::string_view View(kcm_str s) {
+  return s.length == 0 ? std::string_view() : std::string_view(s.data, s.length);
+}
 
 const kcm_object* Handle(kcm_cursor c) { return reinterpret_cast<const kcm_object*>(c.a); }
 Value At(kcm_cursor c) {
@@ -38,7 +41,9 @@ void Release(kcm_object* o) {
   if (o->count) o->count->fetch_sub(1, std::memory_order_acq_rel);
   delete o;
 }
-kcm_cursor Root(const kcm_object* o) { return Make(o, o->object->Root(), o->mask ? o->mask->root() : 0); }
+kcm_cursor Root(const kcm_object* o) {
+  return Make(o, o->object->Root(), o->mask ? o->mask->root() : 0);
+}
 uint32_t FieldId(kcm_str name) { return wire::FieldId(View(name)); }
 kcm_cursor Member(kcm_cursor c, kcm_str name) {
   if (c.a == 0) return {0, 0};
@@ -54,7 +59,9 @@ kcm_cursor Field(kcm_cursor c, uint32_t id) {
 }
 uint32_t Kind(kcm_cursor c) { return static_cast<uint32_t>(At(c).kind()); }
 
-bool Filtered(kcm_cursor c, Value v) { return MaskNode(c) != 0 && v.kind() == rules::Kind::kObject; }
+bool Filtered(kcm_cursor c, Value v) {
+  return MaskNode(c) != 0 && v.kind() == rules::Kind::kObject;
+}
 
 uint64_t Count(kcm_cursor c) {
   const Value v = At(c);
@@ -108,8 +115,8 @@ kcm_str UidOf(const kcm_object* o) { return Text(o->object->Uid()); }
 kcm_str ResourceVersionOf(const kcm_object* o) { return Text(o->object->ResourceVersionText()); }
 uint32_t IsWhole(const kcm_object* o) { return !o->mask && o->object->whole() ? 1 : 0; }
 
-// Text and comparison see what the mask shows. Below a masked value the depth is the mask's own, plus nested lists, which decoding
-// bounds.
+// Text and comparison see what the mask shows. Below a masked value the depth is the mask's own,
+// plus nested lists, which decoding bounds.
 void WriteJson(kcm_cursor c, std::string* out) {
   const Value v = At(c);
   if (MaskNode(c) == 0 || (v.kind() != rules::Kind::kObject && v.kind() != rules::Kind::kArray)) {
@@ -134,7 +141,8 @@ void WriteJson(kcm_cursor c, std::string* out) {
 
 bool Same(kcm_cursor x, kcm_cursor y) {
   const rules::Kind kind = At(x).kind();
-  if ((MaskNode(x) == 0 && MaskNode(y) == 0) || kind != At(y).kind() || (kind != rules::Kind::kObject && kind != rules::Kind::kArray))
+  if ((MaskNode(x) == 0 && MaskNode(y) == 0) || kind != At(y).kind() ||
+      (kind != rules::Kind::kObject && kind != rules::Kind::kArray))
     return wire::DeepEqual(At(x), At(y));
   const uint64_t n = Count(x);
   if (n != Count(y)) return false;
@@ -163,7 +171,8 @@ uint32_t ReadMask::Add(const wire::Mask::Node& from) {
   const auto index = static_cast<uint32_t>(nodes_.size());
   nodes_.emplace_back();
   std::vector<std::pair<std::string, uint32_t>> children;
-  for (const wire::Mask::Node& child : from.children) children.emplace_back(child.name, child.all() ? 0 : Add(child));
+  for (const wire::Mask::Node& child : from.children)
+    children.emplace_back(child.name, child.all() ? 0 : Add(child));
   std::sort(children.begin(), children.end());
   nodes_[index].children = std::move(children);
   return index;
@@ -177,7 +186,8 @@ std::shared_ptr<const ReadMask> ReadMask::Make(const wire::Mask& mask) {
   // metadata, kind and apiVersion are always readable (kcm/declaration.h).
   auto& top = out->nodes_[1].children;
   for (const char* name : {"apiVersion", "kind", "metadata"}) {
-    const auto it = std::lower_bound(top.begin(), top.end(), std::pair<std::string, uint32_t>(name, 0));
+    const auto it =
+        std::lower_bound(top.begin(), top.end(), std::pair<std::string, uint32_t>(name, 0));
     if (it != top.end() && it->first == name)
       it->second = 0;
     else
@@ -188,12 +198,14 @@ std::shared_ptr<const ReadMask> ReadMask::Make(const wire::Mask& mask) {
 
 uint32_t ReadMask::Child(uint32_t node, std::string_view name) const {
   const auto& children = nodes_[node].children;
-  const auto it = std::lower_bound(children.begin(), children.end(), name,
-                                   [](const auto& child, std::string_view n) { return child.first < n; });
+  const auto it =
+      std::lower_bound(children.begin(), children.end(), name,
+                       [](const auto& child, std::string_view n) { return child.first < n; });
   return it == children.end() || it->first != name ? kHidden : it->second;
 }
 
-kcm_object* NewHandle(wire::ObjectPtr object, std::shared_ptr<const ReadMask> mask, HandleCount count) {
+kcm_object* NewHandle(wire::ObjectPtr object, std::shared_ptr<const ReadMask> mask,
+                      HandleCount count) {
   if (count) count->fetch_add(1, std::memory_order_acq_rel);
   return new kcm_object{{1}, std::move(object), std::move(mask), std::move(count)};
 }
@@ -201,9 +213,29 @@ kcm_object* NewHandle(wire::ObjectPtr object, std::shared_ptr<const ReadMask> ma
 const wire::ObjectPtr& ObjectOf(const kcm_object* handle) { return handle->object; }
 
 const kcm_object_api& ObjectTable() {
-  static constexpr kcm_object_api kTable = {
-      sizeof(kcm_object_api), 0, AddRef, Release, Root, FieldId, Field, Member, Kind, Count, Item, Entry, String, Integer, Real,
-      Boolean, NamespaceOf, NameOf, UidOf, ResourceVersionOf, IsWhole, ToJson, Equal};
+  static constexpr kcm_object_api kTable = {sizeof(kcm_object_api),
+                                            0,
+                                            AddRef,
+                                            Release,
+                                            Root,
+                                            FieldId,
+                                            Field,
+                                            Member,
+                                            Kind,
+                                            Count,
+                                            Item,
+                                            Entry,
+                                            String,
+                                            Integer,
+                                            Real,
+                                            Boolean,
+                                            NamespaceOf,
+                                            NameOf,
+                                            UidOf,
+                                            ResourceVersionOf,
+                                            IsWhole,
+                                            ToJson,
+                                            Equal};
   return kTable;
 }
 

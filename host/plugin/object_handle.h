@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kcm_object: the handle a plugin holds, and the "kcm.object/1" table. A handle is one version of an object seen through the
-// field mask of one watch; a plugin that reads a field it did not declare finds it absent, whatever others declared.
+// kcm_object: the handle a plugin holds, and the "kcm.object/1" table. A handle is one version of
+// an object seen through the field mask of one watch; a plugin that reads a field it did not
+// declare finds it absent, whatever others declared.
 #pragma once
 #include <kcm/object.h>
 
@@ -14,7 +15,8 @@
 
 namespace kcm::host::plugin {
 
-// A mask in the form cursors walk it: nodes in one array, 0 stands for "everything below". Immutable.
+// A mask in the form cursors walk it: nodes in one array, 0 stands for "everything below".
+// Immutable.
 class ReadMask {
  public:
   // nullptr for a mask that keeps all: nothing to filter.
@@ -25,7 +27,9 @@ class ReadMask {
   uint32_t root() const { return 1; }
 
  private:
-  struct Node { std::vector<std::pair<std::string, uint32_t>> children; };  // sorted by name
+  struct Node {
+    std::vector<std::pair<std::string, uint32_t>> children;
+  };                         // sorted by name
   std::vector<Node> nodes_;  // [0] is unused
   uint32_t Add(const wire::Mask::Node& from);
 };
@@ -34,7 +38,8 @@ class ReadMask {
 using HandleCount = std::shared_ptr<std::atomic<int64_t>>;
 
 // A new handle with one reference, owned by the caller. REQUIRES: object.
-kcm_object* NewHandle(wire::ObjectPtr object, std::shared_ptr<const ReadMask> mask, HandleCount count);
+kcm_object* NewHandle(wire::ObjectPtr object, std::shared_ptr<const ReadMask> mask,
+                      HandleCount count);
 const wire::ObjectPtr& ObjectOf(const kcm_object* handle);
 
 const kcm_object_api& ObjectTable();

@@ -22,7 +22,9 @@ struct Free {
 };
 using Key = std::unique_ptr<EVP_PKEY, Free>;
 
-const unsigned char* Bytes(std::string_view s) { return reinterpret_cast<const unsigned char*>(s.data()); }
+const unsigned char* Bytes(std::string_view s) {
+  return reinterpret_cast<const unsigned char*>(s.data());
+}
 
 std::vector<Key> ReadKeys(const std::string& path) {
   std::vector<Key> keys;
@@ -40,7 +42,8 @@ std::string Raw(std::string_view signature) {
     if (c != '\n' && c != '\r' && c != ' ') text += c;
   if (text.empty() || text.size() % 4 != 0 || text.size() > 128) return {};
   std::string out(text.size(), '\0');
-  const int n = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()), Bytes(text), static_cast<int>(text.size()));
+  const int n = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()), Bytes(text),
+                                static_cast<int>(text.size()));
   if (n < static_cast<int>(kSignatureBytes)) return {};
   out.resize(kSignatureBytes);
   return out;
@@ -48,13 +51,19 @@ std::string Raw(std::string_view signature) {
 
 }  // namespace
 
-Status VerifySignature(std::string_view bytes, std::string_view signature, const std::string& trust_key, const std::string& file) {
+Status VerifySignature(std::string_view bytes, std::string_view signature,
+                       const std::string& trust_key, const std::string& file) {
   const std::vector<Key> keys = ReadKeys(trust_key);
   if (keys.empty())
-    return MakeError(Code::kInvalid, trust_key + ": holds no PEM public key: --plugin-trust-key needs Ed25519 public keys");
+    return MakeError(
+        Code::kInvalid,
+        trust_key + ": holds no PEM public key: --plugin-trust-key needs Ed25519 public keys");
   const std::string raw = Raw(signature);
   if (raw.empty())
-    return MakeError(Code::kForbidden, file + ".sig: not an Ed25519 signature (64 bytes, or their base64 text): sign the file again");
+    return MakeError(
+        Code::kForbidden,
+        file +
+            ".sig: not an Ed25519 signature (64 bytes, or their base64 text): sign the file again");
   for (const Key& key : keys) {
     if (EVP_PKEY_id(key.get()) != EVP_PKEY_ED25519) continue;
     const std::unique_ptr<EVP_MD_CTX, Free> ctx(EVP_MD_CTX_new());
@@ -62,8 +71,8 @@ Status VerifySignature(std::string_view bytes, std::string_view signature, const
         EVP_DigestVerify(ctx.get(), Bytes(raw), raw.size(), Bytes(bytes), bytes.size()) == 1)
       return Ok();
   }
-  return MakeError(Code::kForbidden,
-                   file + ": its signature does not verify with any key of " + trust_key + ": use the signed build or add its key");
+  return MakeError(Code::kForbidden, file + ": its signature does not verify with any key of " +
+                                         trust_key + ": use the signed build or add its key");
 }
 
 std::string Sha256Hex(std::string_view bytes) {

@@ -8,8 +8,10 @@
 
 namespace kcm::host::plugin {
 
-// Ok when `signature` over `bytes` verifies with one of the public keys in the PEM file `trust_key`. `file` is for messages.
-Status VerifySignature(std::string_view bytes, std::string_view signature, const std::string& trust_key, const std::string& file);
+// Ok when `signature` over `bytes` verifies with one of the public keys in the PEM file
+// `trust_key`. `file` is for messages.
+Status VerifySignature(std::string_view bytes, std::string_view signature,
+                       const std::string& trust_key, const std::string& file);
 
 std::string Sha256Hex(std::string_view bytes);
 

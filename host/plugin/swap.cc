@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hot swap of one controller (design 9): the new build is prepared completely while the old one works; then queues pause, running
-// reconciles end, both see the same events, the old one is stopped for good and the new one starts. Nothing before the old one's stop
-// is irreversible; after it, a new build that fails to start is replaced by a new instance of the old build.
+// Hot swap of one controller (design 9): the new build is prepared completely while the old one
+// works; then queues pause, running reconciles end, both see the same events, the old one is
+// stopped for good and the new one starts. Nothing before the old one's stop is irreversible; after
+// it, a new build that fails to start is replaced by a new instance of the old build.
 #include "host/plugin/controller.h"
 
 namespace kcm::host::plugin {
 namespace {
 
 constexpr auto kCatchUpLimit = std::chrono::seconds(10);
-// Caches that only the new build needs are filled while the old one works; a resource that never syncs must not block other swaps.
+// Caches that only the new build needs are filled while the old one works; a resource that never
+// syncs must not block other swaps.
 constexpr auto kSyncLimit = std::chrono::minutes(1);
 
 }  // namespace
 
 Status Controller::Quiesce(Instance& old) {
-  // Parked, not paused: waiting keys must not hold virtual time back, the waits below are on the clock.
+  // Parked, not paused: waiting keys must not hold virtual time back, the waits below are on the
+  // clock.
   for (auto& q : shared_.queues) q->Park();
   bool idle = true;
   for (auto& q : shared_.queues) idle = q->WaitIdle(environment_->swap_timeout / 3 * 2) && idle;
@@ -24,7 +27,10 @@ Status Controller::Quiesce(Instance& old) {
   for (auto& q : shared_.queues) idle = q->WaitIdle(environment_->swap_timeout / 3) && idle;
   if (idle) return Ok();
   for (auto& q : shared_.queues) q->Resume();
-  return MakeError(Code::kTimeout, name() + ": a reconcile of the running build does not end: the swap is given up; see its queues");
+  return MakeError(
+      Code::kTimeout,
+      name() +
+          ": a reconcile of the running build does not end: the swap is given up; see its queues");
 }
 
 size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
@@ -35,7 +41,8 @@ size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
     std::unique_ptr<queue::WorkQueue> found;
     for (size_t i = 0; i < declaration_->queues.size(); ++i) {
       const QueueDeclaration& have = declaration_->queues[i];
-      if (shared_.queues[i] && have.name == want.name && have.key_version == want.key_version) found = std::move(shared_.queues[i]);
+      if (shared_.queues[i] && have.name == want.name && have.key_version == want.key_version)
+        found = std::move(shared_.queues[i]);
       if (found) break;
     }
     if (found) kept += found->Length() + found->Waiting();
@@ -46,7 +53,8 @@ size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
   return kept;
 }
 
-Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const ControllerDeclaration* declaration,
+Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
+                                    const ControllerDeclaration* declaration,
                                     client::Cancellation* cancel) {
   const std::unique_lock life = LockLife();
   if (stopped_) return MakeError(Code::kStopped, name() + " was stopped");
@@ -60,7 +68,8 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
     old = instance_;
   }
   if (active() && (!old || old->state() == State::kStopped))
-    return MakeError(Code::kInternal, name() + ": not running since a swap failed: restart the host");
+    return MakeError(Code::kInternal,
+                     name() + ": not running since a swap failed: restart the host");
   SwapReport report;
   if (!active()) {
     // Standby: nothing runs yet.
@@ -75,9 +84,13 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
     return report;
   }
   if (!next->WaitSynced(cancel, kSyncLimit))
-    return cancel->cancelled() ? MakeError(Code::kCancelled, name() + ": stopped before the new build's caches were synced")
-                               : MakeError(Code::kTimeout, name() + ": caches of the new build do not sync (" + next->Unsynced() +
-                                                               "): does the server have these resources, does RBAC allow to list them?");
+    return cancel->cancelled()
+               ? MakeError(Code::kCancelled,
+                           name() + ": stopped before the new build's caches were synced")
+               : MakeError(
+                     Code::kTimeout,
+                     name() + ": caches of the new build do not sync (" + next->Unsynced() +
+                         "): does the server have these resources, does RBAC allow to list them?");
   if (Status s = next->Health(); !s.ok()) return s.error();
 
   const clock::MonoTime paused = environment_->clock->Monotonic();
@@ -86,10 +99,12 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
   if (!next->WaitDelivered(*old, sequences, kCatchUpLimit)) {
     old->ResumeEvents();
     for (auto& q : shared_.queues) q->Resume();
-    return MakeError(Code::kTimeout, name() + ": the new build does not keep up with events: the swap is given up");
+    return MakeError(Code::kTimeout,
+                     name() + ": the new build does not keep up with events: the swap is given up");
   }
   next->LoadState(old->SaveState());
-  // From here on there is no way back to the old instance, only to its build. Queues are idle: only tasks may still run.
+  // From here on there is no way back to the old instance, only to its build. Queues are idle: only
+  // tasks may still run.
   old->CancelAll();
   JoinThreads();
   old->Stop();
@@ -108,7 +123,10 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
     next->Stop();
     const Status back = Return(image, declaration, cancel);
     for (auto& q : shared_.queues) q->Resume();
-    if (!back.ok()) return MakeError(Code::kInternal, s.error().message + "; and the old build could not be started again: " + back.error().message);
+    if (!back.ok())
+      return MakeError(Code::kInternal, s.error().message +
+                                            "; and the old build could not be started again: " +
+                                            back.error().message);
     return s.error();
   }
   for (auto& q : shared_.queues) q->Resume();
@@ -116,7 +134,8 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image, const Controll
   return report;
 }
 
-Status Controller::Return(const std::shared_ptr<Image>& image, const ControllerDeclaration* declaration, client::Cancellation* cancel) {
+Status Controller::Return(const std::shared_ptr<Image>& image,
+                          const ControllerDeclaration* declaration, client::Cancellation* cancel) {
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
   auto again = std::make_shared<Instance>(&shared_, image, declaration, generation);
   if (Status s = again->Create(cancel); !s.ok()) return s;

@@ -1,32 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables a plugin gets, but for "kcm.object/1" (object_handle.cc) and the cache, client and discovery ones (tables_api.cc). The
-// other side of the ABI is the world: arguments are checked and answered with a code.
+// The tables a plugin gets, but for "kcm.object/1" (object_handle.cc) and the cache, client and
+// discovery ones (tables_api.cc). The other side of the ABI is the world: arguments are checked and
+// answered with a code.
+#include "host/plugin/tables.h"
+
 #include <algorithm>
 #include <array>
 
 #include "host/plugin/first_sizes.h"
 #include "host/plugin/instance.h"
-#include "host/plugin/tables.h"
 
 namespace kcm::host::plugin {
 namespace {
 
 // ---- log ----
-uint32_t LogEnabled(kcm_context* c, int32_t level) { return InstanceOf(c).shared().log.Enabled(level) ? 1 : 0; }
+uint32_t LogEnabled(kcm_context* c, int32_t level) {
+  return InstanceOf(c).shared().log.Enabled(level) ? 1 : 0;
+}
 
-void LogWrite(kcm_context* c, kcm_scope* scope, uint32_t severity, int32_t level, kcm_str message, kcm_str error,
-              const kcm_log_pair* pairs, uint64_t count) {
+void LogWrite(kcm_context* c, kcm_scope* scope, uint32_t severity, int32_t level, kcm_str message,
+              kcm_str error, const kcm_log_pair* pairs, uint64_t count) {
   if (pairs == nullptr) count = 0;
   std::vector<log::Pair> out;
   out.reserve(count + 1);
-  if (scope != nullptr && !scope->key.empty()) out.emplace_back("key", std::string_view(scope->key));
+  if (scope != nullptr && !scope->key.empty())
+    out.emplace_back("key", std::string_view(scope->key));
   for (uint64_t i = 0; i < count; ++i) {
     const kcm_log_pair& p = pairs[i];
     switch (p.kind) {
-      case KCM_LOG_INT: out.emplace_back(View(p.key), p.integer); break;
-      case KCM_LOG_DOUBLE: out.emplace_back(View(p.key), p.real); break;
-      case KCM_LOG_BOOL: out.emplace_back(View(p.key), p.integer != 0); break;
-      default: out.emplace_back(View(p.key), View(p.text)); break;
+      case KCM_LOG_INT:
+        out.emplace_back(View(p.key), p.integer);
+        break;
+      case KCM_LOG_DOUBLE:
+        out.emplace_back(View(p.key), p.real);
+        break;
+      case KCM_LOG_BOOL:
+        out.emplace_back(View(p.key), p.integer != 0);
+        break;
+      default:
+        out.emplace_back(View(p.key), View(p.text));
+        break;
     }
   }
   const log::Severity s = severity == KCM_LOG_ERROR     ? log::Severity::kError
@@ -36,23 +49,32 @@ void LogWrite(kcm_context* c, kcm_scope* scope, uint32_t severity, int32_t level
 }
 
 // ---- clock ----
-int64_t MonotonicNs(kcm_context* c) { return InstanceOf(c).env().clock->Monotonic().since().count(); }
-int64_t WallNs(kcm_context* c) { return InstanceOf(c).env().clock->Now().time_since_epoch().count(); }
+int64_t MonotonicNs(kcm_context* c) {
+  return InstanceOf(c).env().clock->Monotonic().since().count();
+}
+int64_t WallNs(kcm_context* c) {
+  return InstanceOf(c).env().clock->Now().time_since_epoch().count();
+}
 kcm_timer After(kcm_context* c, int64_t delay_ns, void (*fire)(void*), void* data) {
   return fire == nullptr ? 0 : InstanceOf(c).AddTimer(clock::Duration(delay_ns), fire, data);
 }
-uint32_t CancelTimer(kcm_context* c, kcm_timer timer) { return InstanceOf(c).CancelTimer(timer) ? 1 : 0; }
+uint32_t CancelTimer(kcm_context* c, kcm_timer timer) {
+  return InstanceOf(c).CancelTimer(timer) ? 1 : 0;
+}
 
 // ---- queue ----
 int32_t Add(kcm_context* c, uint32_t queue, kcm_str key) {
-  return static_cast<int32_t>(InstanceOf(c).AddKey(queue, View(key), clock::Duration(0), false).code());
+  return static_cast<int32_t>(
+      InstanceOf(c).AddKey(queue, View(key), clock::Duration(0), false).code());
 }
 int32_t AddAfter(kcm_context* c, uint32_t queue, kcm_str key, int64_t delay_ns) {
   if (delay_ns < 0) return KCM_ERR_INVALID;
-  return static_cast<int32_t>(InstanceOf(c).AddKey(queue, View(key), clock::Duration(delay_ns), false).code());
+  return static_cast<int32_t>(
+      InstanceOf(c).AddKey(queue, View(key), clock::Duration(delay_ns), false).code());
 }
 int32_t AddRateLimited(kcm_context* c, uint32_t queue, kcm_str key) {
-  return static_cast<int32_t>(InstanceOf(c).AddKey(queue, View(key), clock::Duration(0), true).code());
+  return static_cast<int32_t>(
+      InstanceOf(c).AddKey(queue, View(key), clock::Duration(0), true).code());
 }
 queue::WorkQueue* QueueAt(kcm_context* c, uint32_t queue) {
   // An instance that is not active has no queues yet: they may be exchanged under it.
@@ -76,8 +98,8 @@ uint64_t Length(kcm_context* c, uint32_t queue) {
 }
 
 // ---- event ----
-int32_t RecordAnnotated(kcm_context* c, const kcm_reference* about, uint32_t type, kcm_str reason, kcm_str message,
-                        const kcm_str* annotations, uint64_t pair_count) {
+int32_t RecordAnnotated(kcm_context* c, const kcm_reference* about, uint32_t type, kcm_str reason,
+                        kcm_str message, const kcm_str* annotations, uint64_t pair_count) {
   Instance& i = InstanceOf(c);
   if (about == nullptr || about->size < kFirstReference || reason.length == 0 ||
       (type != KCM_EVENT_NORMAL && type != KCM_EVENT_WARNING))
@@ -96,12 +118,15 @@ int32_t RecordAnnotated(kcm_context* c, const kcm_reference* about, uint32_t typ
   ref.field_path = View(about->field_path);
   event::Annotations extra;
   for (uint64_t n = 0; n < pair_count; ++n)
-    extra.emplace_back(std::string(View(annotations[2 * n])), std::string(View(annotations[2 * n + 1])));
-  i.shared().recorder->Record(ref, type == KCM_EVENT_NORMAL ? event::EventType::kNormal : event::EventType::kWarning, View(reason),
-                              View(message), extra);
+    extra.emplace_back(std::string(View(annotations[2 * n])),
+                       std::string(View(annotations[2 * n + 1])));
+  i.shared().recorder->Record(
+      ref, type == KCM_EVENT_NORMAL ? event::EventType::kNormal : event::EventType::kWarning,
+      View(reason), View(message), extra);
   return KCM_OK;
 }
-int32_t Record(kcm_context* c, const kcm_reference* about, uint32_t type, kcm_str reason, kcm_str message) {
+int32_t Record(kcm_context* c, const kcm_reference* about, uint32_t type, kcm_str reason,
+               kcm_str message) {
   return RecordAnnotated(c, about, type, reason, message, nullptr, 0);
 }
 
@@ -113,9 +138,12 @@ std::vector<std::string> Labels(const kcm_str* values, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) out.emplace_back(View(values[i]));
   return out;
 }
-int32_t Define(kcm_context* c, const kcm_metric_description* d, kcm_metric** out, kcm_error* error) {
-  if (d == nullptr || out == nullptr || d->size < kFirstMetric) return Fail(error, KCM_ERR_INVALID, "no description");
-  if ((d->labels == nullptr && d->label_count > 0) || (d->buckets == nullptr && d->bucket_count > 0))
+int32_t Define(kcm_context* c, const kcm_metric_description* d, kcm_metric** out,
+               kcm_error* error) {
+  if (d == nullptr || out == nullptr || d->size < kFirstMetric)
+    return Fail(error, KCM_ERR_INVALID, "no description");
+  if ((d->labels == nullptr && d->label_count > 0) ||
+      (d->buckets == nullptr && d->bucket_count > 0))
     return Fail(error, KCM_ERR_INVALID, "a list of the metric is NULL");
   metric::Description description;
   description.name = View(d->name);
@@ -141,11 +169,14 @@ void MetricAdd(kcm_metric* m, const kcm_str* values, uint64_t count, double valu
   }
 }
 void MetricSet(kcm_metric* m, const kcm_str* values, uint64_t count, double value) {
-  if (m != nullptr && m->type == metric::Type::kGauge) m->metric.With(Labels(values, count)).Set(value);
+  if (m != nullptr && m->type == metric::Type::kGauge)
+    m->metric.With(Labels(values, count)).Set(value);
 }
 
 // ---- config ----
-std::optional<std::string> FlagText(kcm_context* c, kcm_str name) { return InstanceOf(c).env().flag(View(name)); }
+std::optional<std::string> FlagText(kcm_context* c, kcm_str name) {
+  return InstanceOf(c).env().flag(View(name));
+}
 int32_t Flag(kcm_context* c, kcm_str name, kcm_str* out) {
   if (out == nullptr) return KCM_ERR_INVALID;
   std::optional<std::string> text = FlagText(c, name);
@@ -175,17 +206,22 @@ uint32_t Gate(kcm_context* c, kcm_str name) { return InstanceOf(c).env().gate(Vi
 uint32_t Cancelled(kcm_context* c, kcm_scope* scope) {
   return (scope != nullptr ? scope->cancel : InstanceOf(c).cancel()).cancelled() ? 1 : 0;
 }
-int32_t Wait(kcm_context* c, kcm_scope* scope, int64_t timeout_ns, uint32_t (*ready)(void*), void* data) {
-  return ready == nullptr ? KCM_ERR_INVALID : InstanceOf(c).WaitReady(scope, timeout_ns, ready, data);
+int32_t Wait(kcm_context* c, kcm_scope* scope, int64_t timeout_ns, uint32_t (*ready)(void*),
+             void* data) {
+  return ready == nullptr ? KCM_ERR_INVALID
+                          : InstanceOf(c).WaitReady(scope, timeout_ns, ready, data);
 }
 void Wake(kcm_context* c) { InstanceOf(c).Wake(); }
 
 constexpr kcm_log_api kLog = {sizeof(kcm_log_api), 0, LogEnabled, LogWrite};
-constexpr kcm_clock_api kClock = {sizeof(kcm_clock_api), 0, MonotonicNs, WallNs, After, CancelTimer};
-constexpr kcm_queue_api kQueue = {sizeof(kcm_queue_api), 0, Add, AddAfter, AddRateLimited, Forget, Requeues, Length};
+constexpr kcm_clock_api kClock = {
+    sizeof(kcm_clock_api), 0, MonotonicNs, WallNs, After, CancelTimer};
+constexpr kcm_queue_api kQueue = {sizeof(kcm_queue_api), 0,      Add,      AddAfter,
+                                  AddRateLimited,        Forget, Requeues, Length};
 constexpr kcm_event_api kEvent = {sizeof(kcm_event_api), 0, Record, RecordAnnotated};
 constexpr kcm_metric_api kMetric = {sizeof(kcm_metric_api), 0, Define, MetricAdd, MetricSet};
-constexpr kcm_config_api kConfig = {sizeof(kcm_config_api), 0, Flag, Integer, DurationNs, Real, Boolean, Gate};
+constexpr kcm_config_api kConfig = {
+    sizeof(kcm_config_api), 0, Flag, Integer, DurationNs, Real, Boolean, Gate};
 constexpr kcm_cancel_api kCancel = {sizeof(kcm_cancel_api), 0, Cancelled, Wait, Wake};
 
 }  // namespace
@@ -202,10 +238,17 @@ int32_t Fail(kcm_error* error, int32_t code, std::string_view text) {
 
 const void* TableById(std::string_view id) {
   const std::array<std::pair<std::string_view, const void*>, 11> tables{{
-      {KCM_OBJECT_API_ID, &ObjectTable()}, {KCM_LOG_API_ID, &kLog},        {KCM_CLOCK_API_ID, &kClock},
-      {KCM_CACHE_API_ID, &CacheTable()},   {KCM_CLIENT_API_ID, &ClientTable()}, {KCM_QUEUE_API_ID, &kQueue},
-      {KCM_EVENT_API_ID, &kEvent},         {KCM_METRIC_API_ID, &kMetric},  {KCM_DISCOVERY_API_ID, &DiscoveryTable()},
-      {KCM_CONFIG_API_ID, &kConfig},       {KCM_CANCEL_API_ID, &kCancel},
+      {KCM_OBJECT_API_ID, &ObjectTable()},
+      {KCM_LOG_API_ID, &kLog},
+      {KCM_CLOCK_API_ID, &kClock},
+      {KCM_CACHE_API_ID, &CacheTable()},
+      {KCM_CLIENT_API_ID, &ClientTable()},
+      {KCM_QUEUE_API_ID, &kQueue},
+      {KCM_EVENT_API_ID, &kEvent},
+      {KCM_METRIC_API_ID, &kMetric},
+      {KCM_DISCOVERY_API_ID, &DiscoveryTable()},
+      {KCM_CONFIG_API_ID, &kConfig},
+      {KCM_CANCEL_API_ID, &kCancel},
   }};
   for (const auto& [name, table] : tables)
     if (name == id) return table;

@@ -44,14 +44,19 @@ int32_t List(kcm_context* c, const kcm_query* q, kcm_list** out, kcm_error* erro
   if (w == nullptr) return Fail(error, KCM_ERR_INVALID, "no watch " + std::to_string(q->watch));
   if (i.state() == State::kStopped) return Fail(error, KCM_ERR_STOPPED, "stopped");
   if (q->index >= 0 && static_cast<size_t>(q->index) >= w->indexes.size() && w->informer)
-    return Fail(error, KCM_ERR_INVALID, "watch of " + w->declaration.gvr.resource + " has no index " + std::to_string(q->index));
-  const Result<rules::LabelSelector> selector = rules::LabelSelector::Parse(View(q->label_selector));
+    return Fail(
+        error, KCM_ERR_INVALID,
+        "watch of " + w->declaration.gvr.resource + " has no index " + std::to_string(q->index));
+  const Result<rules::LabelSelector> selector =
+      rules::LabelSelector::Parse(View(q->label_selector));
   if (!selector.ok()) return Fail(error, KCM_ERR_INVALID, selector.error().message);
   auto list = std::make_unique<kcm_list>();
   if (w->informer) {
     const std::string_view ns = View(q->namespace_name);
-    std::vector<wire::ObjectPtr> found = q->index >= 0 ? w->informer->ByIndex(w->indexes[static_cast<size_t>(q->index)], View(q->index_value))
-                                                       : w->informer->List(ns);
+    std::vector<wire::ObjectPtr> found =
+        q->index >= 0
+            ? w->informer->ByIndex(w->indexes[static_cast<size_t>(q->index)], View(q->index_value))
+            : w->informer->List(ns);
     list->items.reserve(found.size());
     const bool all = selector->SelectsEverything();
     for (wire::ObjectPtr& o : found) {
@@ -65,20 +70,21 @@ int32_t List(kcm_context* c, const kcm_query* q, kcm_list** out, kcm_error* erro
 }
 
 uint64_t ListCount(const kcm_list* list) { return list == nullptr ? 0 : list->items.size(); }
-kcm_object* ListAt(const kcm_list* list, uint64_t n) { return n < ListCount(list) ? list->items[n] : nullptr; }
+kcm_object* ListAt(const kcm_list* list, uint64_t n) {
+  return n < ListCount(list) ? list->items[n] : nullptr;
+}
 void ListRelease(kcm_list* list) {
   if (list == nullptr) return;
   for (kcm_object* o : list->items) ObjectTable().release(o);
   delete list;
 }
-uint32_t Synced(kcm_context* c, uint32_t watch) {
-  return InstanceOf(c).WatchSynced(watch) ? 1 : 0;
-}
+uint32_t Synced(kcm_context* c, uint32_t watch) { return InstanceOf(c).WatchSynced(watch) ? 1 : 0; }
 uint64_t ResourceVersion(kcm_context* c, uint32_t watch) {
   const std::shared_ptr<const WatchState> w = InstanceOf(c).Watch(watch);
   return w == nullptr || !w->informer ? 0 : w->informer->ResourceVersion();
 }
-int32_t AddWatch(kcm_context* c, kcm_str group, kcm_str version, kcm_str resource, uint32_t* watch, kcm_error* error) {
+int32_t AddWatch(kcm_context* c, kcm_str group, kcm_str version, kcm_str resource, uint32_t* watch,
+                 kcm_error* error) {
   if (version.length == 0 || resource.length == 0 || watch == nullptr)
     return Fail(error, KCM_ERR_INVALID, "a watch needs version and resource");
   const Result<uint32_t> id = InstanceOf(c).AddRuntimeWatch(
@@ -96,27 +102,52 @@ int32_t RemoveWatch(kcm_context* c, uint32_t watch) {
 bool ToCall(const kcm_request* r, client::Call* out) {
   if (r == nullptr || r->size < kFirstRequest) return false;
   switch (r->verb) {
-    case KCM_VERB_GET: out->verb = client::Verb::kGet; break;
-    case KCM_VERB_LIST: out->verb = client::Verb::kList; break;
-    case KCM_VERB_CREATE: out->verb = client::Verb::kCreate; break;
-    case KCM_VERB_UPDATE: out->verb = client::Verb::kUpdate; break;
-    case KCM_VERB_PATCH: out->verb = client::Verb::kPatch; break;
-    case KCM_VERB_DELETE: out->verb = client::Verb::kDelete; break;
-    case KCM_VERB_DELETE_COLLECTION: out->verb = client::Verb::kDeleteCollection; break;
-    default: return false;
+    case KCM_VERB_GET:
+      out->verb = client::Verb::kGet;
+      break;
+    case KCM_VERB_LIST:
+      out->verb = client::Verb::kList;
+      break;
+    case KCM_VERB_CREATE:
+      out->verb = client::Verb::kCreate;
+      break;
+    case KCM_VERB_UPDATE:
+      out->verb = client::Verb::kUpdate;
+      break;
+    case KCM_VERB_PATCH:
+      out->verb = client::Verb::kPatch;
+      break;
+    case KCM_VERB_DELETE:
+      out->verb = client::Verb::kDelete;
+      break;
+    case KCM_VERB_DELETE_COLLECTION:
+      out->verb = client::Verb::kDeleteCollection;
+      break;
+    default:
+      return false;
   }
   switch (r->patch_type) {
-    case KCM_PATCH_JSON: out->patch = client::PatchType::kJson; break;
-    case KCM_PATCH_MERGE: out->patch = client::PatchType::kMerge; break;
-    case KCM_PATCH_STRATEGIC: out->patch = client::PatchType::kStrategic; break;
-    case KCM_PATCH_APPLY: out->patch = client::PatchType::kApply; break;
+    case KCM_PATCH_JSON:
+      out->patch = client::PatchType::kJson;
+      break;
+    case KCM_PATCH_MERGE:
+      out->patch = client::PatchType::kMerge;
+      break;
+    case KCM_PATCH_STRATEGIC:
+      out->patch = client::PatchType::kStrategic;
+      break;
+    case KCM_PATCH_APPLY:
+      out->patch = client::PatchType::kApply;
+      break;
     default:
       if (r->verb == KCM_VERB_PATCH) return false;
       break;
   }
   const bool raw = (r->flags & KCM_REQUEST_RAW) != 0;
-  if (raw ? r->raw_path.length == 0 : (r->resource.length == 0 || r->version.length == 0)) return false;
-  out->resource = {std::string(View(r->group)), std::string(View(r->version)), std::string(View(r->resource))};
+  if (raw ? r->raw_path.length == 0 : (r->resource.length == 0 || r->version.length == 0))
+    return false;
+  out->resource = {std::string(View(r->group)), std::string(View(r->version)),
+                   std::string(View(r->resource))};
   out->ns = View(r->namespace_name);
   out->name = View(r->name);
   out->subresource = View(r->subresource);
@@ -140,10 +171,12 @@ int32_t Call(kcm_context* c, kcm_scope* scope, const kcm_request* request, kcm_a
   *out = InstanceOf(c).Send(scope, call, request->flags);
   return (*out)->code;
 }
-int32_t Submit(kcm_context* c, kcm_scope* scope, const kcm_request* request, kcm_completion done, void* data) {
+int32_t Submit(kcm_context* c, kcm_scope* scope, const kcm_request* request, kcm_completion done,
+               void* data) {
   client::Call call;
   if (done == nullptr || !ToCall(request, &call)) return KCM_ERR_INVALID;
-  return static_cast<int32_t>(InstanceOf(c).Submit(scope, std::move(call), *request, done, data).code());
+  return static_cast<int32_t>(
+      InstanceOf(c).Submit(scope, std::move(call), *request, done, data).code());
 }
 
 // ---- discovery ----
@@ -160,8 +193,9 @@ kcm_resource_list* MakeList(std::vector<client::ApiResource> resources, std::str
   for (const client::ApiResource& r : out->texts) out->verbs.push_back(Join(r.verbs));
   for (size_t i = 0; i < out->texts.size(); ++i) {
     const client::ApiResource& r = out->texts[i];
-    out->items.push_back({sizeof(kcm_resource), r.namespaced ? 1u : 0u, TextOf(r.gvr.group), TextOf(r.gvr.version),
-                          TextOf(r.gvr.resource), TextOf(r.kind), TextOf(out->verbs[i])});
+    out->items.push_back({sizeof(kcm_resource), r.namespaced ? 1u : 0u, TextOf(r.gvr.group),
+                          TextOf(r.gvr.version), TextOf(r.gvr.resource), TextOf(r.kind),
+                          TextOf(out->verbs[i])});
   }
   return out.release();
 }
@@ -174,19 +208,25 @@ int32_t Preferred(kcm_context* c, kcm_scope*, kcm_resource_list** out, kcm_error
   if (out == nullptr) return Fail(error, KCM_ERR_INVALID, "no place for the list");
   *out = nullptr;
   Result<client::DiscoveryResult> preferred = InstanceOf(c).env().discovery->FetchPreferred();
-  if (!preferred.ok()) return Fail(error, static_cast<int32_t>(preferred.code()), preferred.error().message);
+  if (!preferred.ok())
+    return Fail(error, static_cast<int32_t>(preferred.code()), preferred.error().message);
   std::string failed;
   for (const auto& [version, why] : preferred->failed) failed += version + ": " + why + "\n";
   *out = MakeList(std::move(preferred->resources), std::move(failed));
   return KCM_OK;
 }
-uint64_t ResourceCount(const kcm_resource_list* list) { return list == nullptr ? 0 : list->items.size(); }
+uint64_t ResourceCount(const kcm_resource_list* list) {
+  return list == nullptr ? 0 : list->items.size();
+}
 const kcm_resource* ResourceAt(const kcm_resource_list* list, uint64_t n) {
   return n < ResourceCount(list) ? &list->items[n] : nullptr;
 }
-kcm_str ResourcesFailed(const kcm_resource_list* list) { return list == nullptr ? kcm_str{nullptr, 0} : TextOf(list->failed); }
+kcm_str ResourcesFailed(const kcm_resource_list* list) {
+  return list == nullptr ? kcm_str{nullptr, 0} : TextOf(list->failed);
+}
 void ResourcesRelease(kcm_resource_list* list) { delete list; }
-int32_t ForKind(kcm_context* c, kcm_scope*, kcm_str group, kcm_str version, kcm_str kind, kcm_resource_list** out, kcm_error* error) {
+int32_t ForKind(kcm_context* c, kcm_scope*, kcm_str group, kcm_str version, kcm_str kind,
+                kcm_resource_list** out, kcm_error* error) {
   if (out == nullptr) return Fail(error, KCM_ERR_INVALID, "no place for the answer");
   *out = nullptr;
   auto found = InstanceOf(c).env().discovery->ForKind(View(group), View(version), View(kind));
@@ -195,11 +235,19 @@ int32_t ForKind(kcm_context* c, kcm_scope*, kcm_str group, kcm_str version, kcm_
   return KCM_OK;
 }
 
-constexpr kcm_cache_api kCache = {sizeof(kcm_cache_api), 0, Get, List, ListCount, ListAt, ListRelease, Synced, ResourceVersion,
-                                  AddWatch, RemoveWatch};
+constexpr kcm_cache_api kCache = {
+    sizeof(kcm_cache_api), 0,        Get,        List, ListCount, ListAt, ListRelease, Synced,
+    ResourceVersion,       AddWatch, RemoveWatch};
 constexpr kcm_client_api kClient = {sizeof(kcm_client_api), 0, Call, Submit, ReleaseAnswer};
-constexpr kcm_discovery_api kDiscovery = {sizeof(kcm_discovery_api), 0, ServerMinor, Preferred, ResourceCount, ResourceAt,
-                                          ResourcesFailed, ResourcesRelease, ForKind};
+constexpr kcm_discovery_api kDiscovery = {sizeof(kcm_discovery_api),
+                                          0,
+                                          ServerMinor,
+                                          Preferred,
+                                          ResourceCount,
+                                          ResourceAt,
+                                          ResourcesFailed,
+                                          ResourcesRelease,
+                                          ForKind};
 
 }  // namespace
 

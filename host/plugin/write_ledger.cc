@@ -9,11 +9,11 @@ namespace kcm::host::plugin {
 namespace {
 
 constexpr ptrdiff_t kMostDeletions = 1024;  // per key
-// Looks (one each 5 ms) after which a key runs all the same: a cache that never shows a write must not hold its key for ever.
+// Looks (one each 5 ms) after which a key runs all the same: a cache that never shows a write must
+// not hold its key for ever.
 constexpr int kMostLooks = 6000;
 
 }  // namespace
-
 
 void WriteLedger::Wrote(std::string_view key, const client::Gvr& gvr, uint64_t resource_version) {
   if (key.empty() || resource_version == 0) return;
@@ -27,17 +27,20 @@ void WriteLedger::Wrote(std::string_view key, const client::Gvr& gvr, uint64_t r
   versions.emplace_back(gvr, resource_version);
 }
 
-void WriteLedger::Deleted(std::string_view key, const client::Gvr& gvr, std::string_view ns, std::string_view name,
-                          std::string_view uid) {
+void WriteLedger::Deleted(std::string_view key, const client::Gvr& gvr, std::string_view ns,
+                          std::string_view name, std::string_view uid) {
   if (key.empty()) return;
   const std::lock_guard lock(mutex_);
   std::vector<Gone>& deleted = records_[std::string(key)].deleted;
   // The oldest ones were seen long ago; a record only matters for the moments after a swap.
-  if (std::ssize(deleted) >= kMostDeletions) deleted.erase(deleted.begin(), deleted.begin() + kMostDeletions / 2);
+  if (std::ssize(deleted) >= kMostDeletions)
+    deleted.erase(deleted.begin(), deleted.begin() + kMostDeletions / 2);
   deleted.push_back({gvr, std::string(ns), std::string(name), std::string(uid)});
 }
 
-void WriteLedger::Unknown(std::string_view key, const client::Gvr& gvr, uint64_t seen) { Wrote(key, gvr, seen + 1); }
+void WriteLedger::Unknown(std::string_view key, const client::Gvr& gvr, uint64_t seen) {
+  Wrote(key, gvr, seen + 1);
+}
 
 void WriteLedger::Seal() {
   const std::lock_guard lock(mutex_);
@@ -47,7 +50,8 @@ void WriteLedger::Seal() {
 
 bool WriteLedger::Satisfied(Record& r, const Caches& caches) {
   std::erase_if(r.versions, [&](const auto& v) { return caches.Seen(v.first) >= v.second; });
-  std::erase_if(r.deleted, [&](const Gone& g) { return !caches.Holds(g.gvr, g.ns, g.name, g.uid); });
+  std::erase_if(r.deleted,
+                [&](const Gone& g) { return !caches.Holds(g.gvr, g.ns, g.name, g.uid); });
   return r.versions.empty() && r.deleted.empty();
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec: protobuf and JSON of the API to the flat form and back (spec/wire.md). One table (made from the published
-// field tables, kept compact in schema_table.*) drives both directions. Every function is pure and thread-safe.
-// Foreign bytes: depth (<= 200), counts and sizes are bounded; bad input is Code::kInvalid with the offset, never a crash.
+// The codec: protobuf and JSON of the API to the flat form and back (spec/wire.md). One table (made
+// from the published field tables, kept compact in schema_table.*) drives both directions. Every
+// function is pure and thread-safe. Foreign bytes: depth (<= 200), counts and sizes are bounded;
+// bad input is Code::kInvalid with the offset, never a crash.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,22 +23,27 @@ struct TypeMeta {
   std::string kind;
 };
 
-// Message names are those of the table: "core.v1.Pod", "apps.v1.Deployment", "meta.v1.PartialObjectMetadata".
-// Returns "" when the table has no such kind (a custom resource: JSON only).
+// Message names are those of the table: "core.v1.Pod", "apps.v1.Deployment",
+// "meta.v1.PartialObjectMetadata". Returns "" when the table has no such kind (a custom resource:
+// JSON only).
 std::string_view MessageFor(std::string_view api_version, std::string_view kind);
 
 struct DecodeOptions {
   const Mask* mask = nullptr;        // nullptr: keep everything
   bool keep_managed_fields = false;  // devcluster
-  bool keep_type_meta = false;       // store kind and apiVersion as members (devcluster, client answers)
-  Interner* interner = nullptr;      // shares repeated texts between objects; outlives the call or decoder
+  bool keep_type_meta = false;  // store kind and apiVersion as members (devcluster, client answers)
+  Interner* interner =
+      nullptr;  // shares repeated texts between objects; outlives the call or decoder
 };
 
 // ---- decoding one object. ----
-// `raw` is the message's own bytes, without envelope. An unknown field number is skipped; the object is then !whole().
-Result<ObjectPtr> DecodeProtobuf(std::string_view message, std::string_view raw, const DecodeOptions& options);
+// `raw` is the message's own bytes, without envelope. An unknown field number is skipped; the
+// object is then !whole().
+Result<ObjectPtr> DecodeProtobuf(std::string_view message, std::string_view raw,
+                                 const DecodeOptions& options);
 // With the k8s\0 envelope: fills `type`.
-Result<ObjectPtr> DecodeEnvelope(std::string_view bytes, const DecodeOptions& options, TypeMeta* type);
+Result<ObjectPtr> DecodeEnvelope(std::string_view bytes, const DecodeOptions& options,
+                                 TypeMeta* type);
 Result<ObjectPtr> DecodeJson(std::string_view json, const DecodeOptions& options, TypeMeta* type);
 
 // ---- decoding a list, item by item, as a stream: bytes may arrive in any portions. ----
@@ -54,8 +60,10 @@ class ListDecoder {
   int64_t remaining_item_count = -1;
 };
 using ItemSink = std::function<void(ObjectPtr)>;
-// `message` is the item's message (unused by json). `options` and the mask must outlive the decoder.
-std::unique_ptr<ListDecoder> NewProtobufListDecoder(std::string_view message, DecodeOptions options, ItemSink sink);
+// `message` is the item's message (unused by json). `options` and the mask must outlive the
+// decoder.
+std::unique_ptr<ListDecoder> NewProtobufListDecoder(std::string_view message, DecodeOptions options,
+                                                    ItemSink sink);
 std::unique_ptr<ListDecoder> NewJsonListDecoder(DecodeOptions options, ItemSink sink);
 
 // ---- decoding a watch stream. ----
@@ -68,7 +76,8 @@ struct WatchEvent {
 class WatchDecoder {
  public:
   virtual ~WatchDecoder() = default;
-  // Appends complete events to `out`. An error (bad frame, frame over 64 MiB) ends the stream for good.
+  // Appends complete events to `out`. An error (bad frame, frame over 64 MiB) ends the stream for
+  // good.
   virtual Status Feed(std::string_view bytes, std::vector<WatchEvent>* out) = 0;
   virtual bool AtFrameBoundary() const = 0;
 };
@@ -76,20 +85,24 @@ std::unique_ptr<WatchDecoder> NewProtobufWatchDecoder(DecodeOptions options);
 std::unique_ptr<WatchDecoder> NewJsonWatchDecoder(DecodeOptions options);
 
 // ---- encoding. ----
-// JSON text as the API server writes it: declaration order for built-in kinds, map keys sorted, Go's escaping of < > & U+2028/9.
-// REQUIRES nothing of whole(): the caller decides. `type` (may be nullptr) is written first as kind, apiVersion.
+// JSON text as the API server writes it: declaration order for built-in kinds, map keys sorted,
+// Go's escaping of < > & U+2028/9. REQUIRES nothing of whole(): the caller decides. `type` (may be
+// nullptr) is written first as kind, apiVersion.
 void EncodeJson(Value value, const TypeMeta* type, std::string* out);
-// The message's bytes of a flat object (built-in kinds). Unknown members are an error (kInvalid, names the member).
+// The message's bytes of a flat object (built-in kinds). Unknown members are an error (kInvalid,
+// names the member).
 Status EncodeProtobuf(std::string_view message, Value value, std::string* out);
 // The k8s\0 envelope around an encoded message.
 void WrapEnvelope(const TypeMeta& type, std::string_view raw, std::string* out);
-// A list from already encoded items (devcluster: each object is encoded once for all watchers): begin, append each item,
-// then WrapEnvelope with the list's type. `remaining` <= 0: none or unknown, left out.
-void BeginProtobufList(std::string_view resource_version, std::string_view continue_token, int64_t remaining,
-                       std::string* list);
+// A list from already encoded items (devcluster: each object is encoded once for all watchers):
+// begin, append each item, then WrapEnvelope with the list's type. `remaining` <= 0: none or
+// unknown, left out.
+void BeginProtobufList(std::string_view resource_version, std::string_view continue_token,
+                       int64_t remaining, std::string* list);
 void AppendProtobufListItem(std::string_view item, std::string* list);
 // One frame of a watch stream, length included.
-void EncodeProtobufWatchFrame(std::string_view event_type, const TypeMeta& type, std::string_view raw, std::string* out);
+void EncodeProtobufWatchFrame(std::string_view event_type, const TypeMeta& type,
+                              std::string_view raw, std::string* out);
 
 // ---- building flat objects by hand (tests, bookmarks, tombstones). ----
 // Parses trusted JSON; dies on bad input. For tests.

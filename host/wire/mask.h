@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mask: which fields of a kind are kept while decoding. Compiled from dotted paths; a tree of member names.
+// Mask: which fields of a kind are kept while decoding. Compiled from dotted paths; a tree of
+// member names.
 //
-//   "metadata"                        everything below metadata (always in effect, less managedFields)
-//   "status.conditions"               the whole list
-//   "spec.containers[].name"          one member of every list item ([] is optional: "spec.containers.name" is the same)
+//   "metadata"                        everything below metadata (always in effect, less
+//   managedFields) "status.conditions"               the whole list "spec.containers[].name" one
+//   member of every list item ([] is optional: "spec.containers.name" is the same)
 //   "metadata.annotations[a/b.c]"     one key of a map
 //   "*"                               the whole object: the mask Mask() that drops nothing
-// No path at all keeps metadata only. A selector of list items ("conditions[type=Ready]") counts as [].
-// metadata is always kept whole (design 4), and kind/apiVersion where the wire carries them.
+// No path at all keeps metadata only. A selector of list items ("conditions[type=Ready]") counts as
+// []. metadata is always kept whole (design 4), and kind/apiVersion where the wire carries them.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -34,9 +35,9 @@ class Mask {
 
   // The tree. A node without children keeps everything below it.
   struct Node {
-    std::string name;                // member name or map key; "" for the root
-    uint32_t id = 0;                 // FieldId(name): decoders compare numbers
-    std::vector<Node> children;      // sorted by name
+    std::string name;            // member name or map key; "" for the root
+    uint32_t id = 0;             // FieldId(name): decoders compare numbers
+    std::vector<Node> children;  // sorted by name
     bool all() const { return children.empty(); }
     const Node* Child(std::string_view name) const;  // nullptr: dropped
     const Node* Field(uint32_t field_id) const;      // the same by FieldId

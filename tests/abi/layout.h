@@ -8,7 +8,8 @@
 #define KCM_ASSERT _Static_assert
 #endif
 #define KCM_SIZE(type, bytes) KCM_ASSERT(sizeof(type) == (bytes), "size of " #type);
-#define KCM_OFFSET(type, member, bytes) KCM_ASSERT(offsetof(type, member) == (bytes), "offset of " #type "." #member);
+#define KCM_OFFSET(type, member, bytes) \
+  KCM_ASSERT(offsetof(type, member) == (bytes), "offset of " #type "." #member);
 #define KCM_VALUE(name, value) KCM_ASSERT((name) == (value), "value of " #name);
 
 #include "layout.inc"

@@ -5,7 +5,8 @@
 #include "layout.h"
 
 // What crosses is plain data: copied byte by byte, the same in both languages.
-#define KCM_PLAIN(type) static_assert(std::is_standard_layout_v<type> && std::is_trivially_copyable_v<type>, #type);
+#define KCM_PLAIN(type) \
+  static_assert(std::is_standard_layout_v<type> && std::is_trivially_copyable_v<type>, #type);
 #undef KCM_SIZE
 #undef KCM_OFFSET
 #undef KCM_VALUE

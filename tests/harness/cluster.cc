@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "build_paths.h"
 #include "devcluster/nodes/simulated_nodes.h"
 #include "harness/impl.h"
 #include "kcm/rules/time.h"
@@ -29,17 +30,22 @@ std::string MakeDir() {
 }  // namespace
 
 Cluster::Cluster(Options options)
-    : options_(std::move(options)), dir_(MakeDir()), clock_(std::make_unique<host::clock::VirtualClock>()), impl_(std::make_unique<Impl>()) {
+    : options_(std::move(options)),
+      dir_(MakeDir()),
+      clock_(std::make_unique<host::clock::VirtualClock>()),
+      impl_(std::make_unique<Impl>()) {
   devcluster::ServerOptions s;
   s.clock = clock_.get();
   s.watch_list = options_.watch_list;
   s.server_version = options_.server_version;
   server_ = std::make_unique<devcluster::Server>(s);
-  if (const Status started = server_->Start(); !started.ok()) throw std::runtime_error(started.error().message);
+  if (const Status started = server_->Start(); !started.ok())
+    throw std::runtime_error(started.error().message);
   impl_->Connect(*server_, *clock_);
   fs::create_directory(plugin_dir());
   for (const std::string& family : options_.plugins)
-    fs::copy_file(fs::path(KCM_BUILD_DIR) / "plugins" / ("kcm-" + family + ".so"), plugin_dir() + "/kcm-" + family + ".so");
+    fs::copy_file(fs::path(KCM_BUILD_DIR) / "plugins" / ("kcm-" + family + ".so"),
+                  plugin_dir() + "/kcm-" + family + ".so");
   std::ofstream(dir_ + "/kubeconfig") << server_->Kubeconfig("system:kube-controller-manager", "");
   std::ofstream(dir_ + "/admin.kubeconfig") << server_->Kubeconfig();
   clock_->AddProbe([this] { return impl_->Idle(*server_); });
@@ -51,7 +57,8 @@ Cluster::Cluster(Options options)
     n.scheduler = options_.scheduler && options_.nodes > 0;
     n.clock = clock_.get();
     impl_->nodes = std::make_unique<devcluster::nodes::SimulatedNodes>(n);
-    if (const Status started = impl_->nodes->Start(); !started.ok()) throw std::runtime_error(started.error().message);
+    if (const Status started = impl_->nodes->Start(); !started.ok())
+      throw std::runtime_error(started.error().message);
     impl_->nodes_running = true;
   }
   if (options_.start_host) StartHost();
@@ -81,14 +88,16 @@ void Cluster::StartHost(const std::vector<std::string>& more_flags) {
               "--kube-api-qps=2000",
               "--kube-api-burst=4000",
               ::getenv("KCM_TEST_LOG") != nullptr ? "-v=4" : "-v=0",
-              std::string("--use-service-account-credentials=") + (options_.service_account_credentials ? "true" : "false")};
+              std::string("--use-service-account-credentials=") +
+                  (options_.service_account_credentials ? "true" : "false")};
   if (!options_.secure_port) run.args.push_back("--secure-port=0");
   run.args.insert(run.args.end(), options_.flags.begin(), options_.flags.end());
   run.args.insert(run.args.end(), more_flags.begin(), more_flags.end());
   run.out = run.err = [log = impl_->log](const std::string& line) {
     const std::lock_guard lock(log->mutex);
     log->lines.push_back(line);
-    if (::getenv("KCM_TEST_LOG") != nullptr && line.find("FLAG: ") == std::string::npos) std::fprintf(stderr, "%s\n", line.c_str());
+    if (::getenv("KCM_TEST_LOG") != nullptr && line.find("FLAG: ") == std::string::npos)
+      std::fprintf(stderr, "%s\n", line.c_str());
   };
   host_ = std::make_unique<host::main::Host>(std::move(run));
   impl_->exit_code.reset();
@@ -107,7 +116,8 @@ void Cluster::WaitForStart() {
   const auto end = std::chrono::steady_clock::now() + kStartLimit;
   while (impl_->host_running.load() != nullptr) {
     host::main::Host* h = impl_->host_running.load();
-    // Active, too: a controller waits for its caches by the virtual clock, which Settle() does not move.
+    // Active, too: a controller waits for its caches by the virtual clock, which Settle() does not
+    // move.
     if (h != nullptr && h->ControllersActive()) {
       Settle();
       return;
@@ -142,15 +152,19 @@ const std::vector<std::string>& Cluster::log() const {
 }
 
 void Cluster::Settle() {
-  if (!clock_->Settle()) ADD_FAILURE() << "the cluster did not settle: " << clock_->WhyBusy() << "; " << impl_->WhyBusy(*server_);
+  if (!clock_->Settle())
+    ADD_FAILURE() << "the cluster did not settle: " << clock_->WhyBusy() << "; "
+                  << impl_->WhyBusy(*server_);
 }
 
 void Cluster::Advance(std::chrono::nanoseconds d) {
-  if (!clock_->Advance(d)) ADD_FAILURE() << "the cluster did not settle while time advanced: " << clock_->WhyBusy() << "; " << impl_->WhyBusy(*server_);
+  if (!clock_->Advance(d))
+    ADD_FAILURE() << "the cluster did not settle while time advanced: " << clock_->WhyBusy() << "; "
+                  << impl_->WhyBusy(*server_);
 }
 
-void Cluster::Until(const std::string& what, const std::function<bool()>& done, std::chrono::nanoseconds limit,
-                    std::chrono::nanoseconds step) {
+void Cluster::Until(const std::string& what, const std::function<bool()>& done,
+                    std::chrono::nanoseconds limit, std::chrono::nanoseconds step) {
   Settle();
   for (std::chrono::nanoseconds passed{0}; !done(); passed += step) {
     if (passed >= limit) {
@@ -161,7 +175,9 @@ void Cluster::Until(const std::string& what, const std::function<bool()>& done, 
   }
 }
 
-std::string Cluster::Now(std::chrono::seconds offset) const { return rules::FormatTime(clock_->Now() + offset); }
+std::string Cluster::Now(std::chrono::seconds offset) const {
+  return rules::FormatTime(clock_->Now() + offset);
+}
 
 Json Manifest(const std::string& text) {
   Json j = Json::parse(text, nullptr, false);
@@ -170,7 +186,8 @@ Json Manifest(const std::string& text) {
 }
 
 Json PodTemplate(const Json& labels, const std::string& image) {
-  return {{"metadata", {{"labels", labels}}}, {"spec", {{"containers", {{{"name", "c"}, {"image", image}}}}}}};
+  return {{"metadata", {{"labels", labels}}},
+          {"spec", {{"containers", {{{"name", "c"}, {"image", image}}}}}}};
 }
 
 }  // namespace kcm::harness

@@ -24,8 +24,8 @@ struct Cluster::Impl {
   // The test's own connection to the server.
   void Connect(devcluster::Server& server, host::clock::VirtualClock& clock);
   void Disconnect();
-  Reply Send(const std::string& method, const std::string& path, const std::string& body, const std::string& content_type,
-             const std::string& accept);
+  Reply Send(const std::string& method, const std::string& path, const std::string& body,
+             const std::string& content_type, const std::string& accept);
   Reply SendTo(const std::string& url_and_path);
 
   // Quiescence beyond what the clock counts: caches and nodes have seen what the store holds.
@@ -41,7 +41,8 @@ struct Cluster::Impl {
   std::optional<int> exit_code;  // guarded by mutex
   std::shared_ptr<LogLines> log = std::make_shared<LogLines>();
   std::vector<std::string> log_copy;
-  std::vector<devcluster::Server::AuditEntry> writes;  // taken from the server's audit, not yet asked for
+  std::vector<devcluster::Server::AuditEntry>
+      writes;  // taken from the server's audit, not yet asked for
 
   struct Http;
   std::unique_ptr<Http> http;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The test's own requests: objects, status, events, audit. Uses the host's client library, on a connection of its own.
+// The test's own requests: objects, status, events, audit. Uses the host's client library, on a
+// connection of its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,11 +22,13 @@ Cluster::Impl::Impl() = default;
 Cluster::Impl::~Impl() = default;
 
 void Cluster::Impl::Connect(devcluster::Server& server, host::clock::VirtualClock& clock) {
-  const Result<host::client::Config> config = host::client::ParseKubeconfig(server.Kubeconfig(), "/");
+  const Result<host::client::Config> config =
+      host::client::ParseKubeconfig(server.Kubeconfig(), "/");
   if (!config.ok()) throw std::runtime_error(config.error().message);
   host::client::TransportOptions t;
   t.clock = &clock;
-  Result<std::shared_ptr<host::client::Transport>> transport = host::client::MakeTransport(*config, t);
+  Result<std::shared_ptr<host::client::Transport>> transport =
+      host::client::MakeTransport(*config, t);
   if (!transport.ok()) throw std::runtime_error(transport.error().message);
   http = std::make_unique<Http>();
   http->transport = *transport;
@@ -39,7 +42,8 @@ void Cluster::Impl::Connect(devcluster::Server& server, host::clock::VirtualCloc
 
 void Cluster::Impl::Disconnect() { http.reset(); }
 
-Reply Cluster::Impl::Send(const std::string& method, const std::string& path, const std::string& body, const std::string& content_type,
+Reply Cluster::Impl::Send(const std::string& method, const std::string& path,
+                          const std::string& body, const std::string& content_type,
                           const std::string& accept) {
   host::client::Call call;
   call.verb = method == "POST"     ? host::client::Verb::kCreate
@@ -73,24 +77,30 @@ bool Cluster::Impl::Idle(const devcluster::Server& server) const {
       if (nodes->ResourceVersionSeen(r) < server.ResourceVersion(r)) return false;
   if (starting) return true;
   host::main::Host* h = host_running.load();
-  return h == nullptr || h->CachesAtLeast([&](const std::string& resource) { return server.ResourceVersion(resource); });
+  return h == nullptr || h->CachesAtLeast([&](const std::string& resource) {
+    return server.ResourceVersion(resource);
+  });
 }
 
 std::string Cluster::Impl::WhyBusy(const devcluster::Server& server) const {
   std::string out = std::to_string(server.RequestsInFlight()) + " requests in flight";
   if (nodes_running)
     for (const char* r : {"v1/pods", "v1/nodes"})
-      out += std::string(", nodes have seen ") + r + " " + std::to_string(nodes->ResourceVersionSeen(r)) + " of " +
+      out += std::string(", nodes have seen ") + r + " " +
+             std::to_string(nodes->ResourceVersionSeen(r)) + " of " +
              std::to_string(server.ResourceVersion(r));
   if (host::main::Host* h = host_running.load()) {
     out += h->ControllersStarted() ? ", controllers started" : ", controllers not started";
-    out += h->CachesAtLeast([&](const std::string& resource) { return server.ResourceVersion(resource); }) ? ", caches current"
-                                                                                                          : ", caches behind";
+    out += h->CachesAtLeast(
+               [&](const std::string& resource) { return server.ResourceVersion(resource); })
+               ? ", caches current"
+               : ", caches behind";
   }
   return out;
 }
 
-std::string Cluster::Path(const std::string& resource, const std::string& ns, const std::string& name) {
+std::string Cluster::Path(const std::string& resource, const std::string& ns,
+                          const std::string& name) {
   const size_t slash = resource.find('/');
   const std::string plural = resource.substr(0, slash);
   const KnownResource* r = FindResource(plural);
@@ -106,8 +116,8 @@ std::string Cluster::Path(const std::string& resource, const std::string& ns, co
   return path;
 }
 
-Reply Cluster::Request(const std::string& method, const std::string& path, const std::string& body, const std::string& content_type,
-                       const std::string& accept) {
+Reply Cluster::Request(const std::string& method, const std::string& path, const std::string& body,
+                       const std::string& content_type, const std::string& accept) {
   return impl_->Send(method, path, body, content_type, accept);
 }
 
@@ -120,15 +130,20 @@ std::string PluralOf(const Json& manifest) {
   const KnownResource* r = FindResource(manifest.value("kind", ""));
   return r == nullptr ? manifest.value("kind", "no kind") : std::string(r->plural);
 }
-std::string NamespaceOf(const Json& object) { return object.value("/metadata/namespace"_json_pointer, std::string("default")); }
+std::string NamespaceOf(const Json& object) {
+  return object.value("/metadata/namespace"_json_pointer, std::string("default"));
+}
 }  // namespace
 
 Reply Cluster::TryCreate(const Json& manifest) {
   return Request("POST", Path(PluralOf(manifest), NamespaceOf(manifest), ""), manifest.dump());
 }
-Json Cluster::Create(const Json& manifest) { return Expect(TryCreate(manifest), "create " + manifest.value("kind", "?")); }
+Json Cluster::Create(const Json& manifest) {
+  return Expect(TryCreate(manifest), "create " + manifest.value("kind", "?"));
+}
 
-std::optional<Json> Cluster::Find(const std::string& resource, const std::string& name, const std::string& ns) {
+std::optional<Json> Cluster::Find(const std::string& resource, const std::string& name,
+                                  const std::string& ns) {
   Reply reply = Request("GET", Path(resource, ns, name));
   if (reply.status == 404) return std::nullopt;
   return Expect(reply, "get " + resource + " " + name);
@@ -136,50 +151,68 @@ std::optional<Json> Cluster::Find(const std::string& resource, const std::string
 Json Cluster::Get(const std::string& resource, const std::string& name, const std::string& ns) {
   return Expect(Request("GET", Path(resource, ns, name)), "get " + resource + " " + name);
 }
-std::vector<Json> Cluster::List(const std::string& resource, const std::string& ns, const std::string& label_selector) {
+std::vector<Json> Cluster::List(const std::string& resource, const std::string& ns,
+                                const std::string& label_selector) {
   std::string path = Path(resource, ns, "");
   if (!label_selector.empty()) {
     path += "?labelSelector=";
-    for (char c : label_selector) path += c == '=' ? std::string("%3D") : c == ',' ? "%2C" : c == ' ' ? "%20" : std::string(1, c);
+    for (char c : label_selector)
+      path += c == '='   ? std::string("%3D")
+              : c == ',' ? "%2C"
+              : c == ' ' ? "%20"
+                         : std::string(1, c);
   }
   const Json list = Expect(Request("GET", path), "list " + resource);
   if (!list.contains("items") || !list["items"].is_array()) return {};
   return list["items"].get<std::vector<Json>>();
 }
 Reply Cluster::TryUpdate(const std::string& resource, const Json& object) {
-  return Request("PUT", Path(resource.substr(0, resource.find('/')), NamespaceOf(object), object["metadata"]["name"]) +
-                            (resource.find('/') == std::string::npos ? "" : resource.substr(resource.find('/'))),
-                 object.dump());
+  return Request(
+      "PUT",
+      Path(resource.substr(0, resource.find('/')), NamespaceOf(object),
+           object["metadata"]["name"]) +
+          (resource.find('/') == std::string::npos ? "" : resource.substr(resource.find('/'))),
+      object.dump());
 }
-Json Cluster::Update(const std::string& resource, const Json& object) { return Expect(TryUpdate(resource, object), "update " + resource); }
+Json Cluster::Update(const std::string& resource, const Json& object) {
+  return Expect(TryUpdate(resource, object), "update " + resource);
+}
 
 namespace {
 // "pods/status" with a name: .../pods/NAME/status.
 std::string ItemPath(const std::string& resource, const std::string& ns, const std::string& name) {
   const size_t slash = resource.find('/');
-  return Cluster::Path(resource.substr(0, slash), ns, name) + (slash == std::string::npos ? "" : resource.substr(slash));
+  return Cluster::Path(resource.substr(0, slash), ns, name) +
+         (slash == std::string::npos ? "" : resource.substr(slash));
 }
 }  // namespace
 
-Json Cluster::MergePatch(const std::string& resource, const std::string& name, const Json& patch, const std::string& ns) {
-  return Expect(Request("PATCH", ItemPath(resource, ns, name), patch.dump(), "application/merge-patch+json"),
-                "patch " + resource + " " + name);
+Json Cluster::MergePatch(const std::string& resource, const std::string& name, const Json& patch,
+                         const std::string& ns) {
+  return Expect(
+      Request("PATCH", ItemPath(resource, ns, name), patch.dump(), "application/merge-patch+json"),
+      "patch " + resource + " " + name);
 }
-Json Cluster::PatchStatus(const std::string& resource, const std::string& name, const Json& status, const std::string& ns) {
+Json Cluster::PatchStatus(const std::string& resource, const std::string& name, const Json& status,
+                          const std::string& ns) {
   return MergePatch(resource + "/status", name, {{"status", status}}, ns);
 }
-Reply Cluster::TryDelete(const std::string& resource, const std::string& name, const Json& options, const std::string& ns) {
+Reply Cluster::TryDelete(const std::string& resource, const std::string& name, const Json& options,
+                         const std::string& ns) {
   Json body = options;
   body["kind"] = "DeleteOptions";
   body["apiVersion"] = "v1";
   return Request("DELETE", ItemPath(resource, ns, name), body.dump());
 }
-void Cluster::Delete(const std::string& resource, const std::string& name, const Json& options, const std::string& ns) {
+void Cluster::Delete(const std::string& resource, const std::string& name, const Json& options,
+                     const std::string& ns) {
   (void)Expect(TryDelete(resource, name, options, ns), "delete " + resource + " " + name);
 }
 
 void Cluster::Bind(const std::string& pod, const std::string& node, const std::string& ns) {
-  const Json body{{"apiVersion", "v1"}, {"kind", "Binding"}, {"metadata", {{"name", pod}}},
+  const Json body{{"apiVersion", "v1"},
+                  {"kind", "Binding"},
+                  {"metadata", {{"name", pod}}},
                   {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
   (void)Expect(Request("POST", ItemPath("pods/binding", ns, pod), body.dump()), "bind " + pod);
 }
@@ -188,8 +221,9 @@ namespace {
 Json ReadyStatus(const std::string& now, bool ready) {
   const std::string value = ready ? "True" : "False";
   return {{"phase", "Running"},
-          {"conditions", {{{"type", "Ready"}, {"status", value}, {"lastTransitionTime", now}},
-                          {{"type", "ContainersReady"}, {"status", value}, {"lastTransitionTime", now}}}}};
+          {"conditions",
+           {{{"type", "Ready"}, {"status", value}, {"lastTransitionTime", now}},
+            {{"type", "ContainersReady"}, {"status", value}, {"lastTransitionTime", now}}}}};
 }
 }  // namespace
 
@@ -203,7 +237,8 @@ void Cluster::MakeAllReady(const std::string& label_selector, const std::string&
   for (const Json& pod : List("pods", ns, label_selector)) MakeReady(pod["metadata"]["name"], ns);
 }
 
-std::vector<std::string> Cluster::Events(const std::string& kind, const std::string& name, const std::string& ns) {
+std::vector<std::string> Cluster::Events(const std::string& kind, const std::string& name,
+                                         const std::string& ns) {
   std::vector<std::string> out;
   for (const Json& e : List("events", ns)) {
     const Json& about = e["involvedObject"];
@@ -212,11 +247,12 @@ std::vector<std::string> Cluster::Events(const std::string& kind, const std::str
   }
   return out;
 }
-bool Cluster::HasEvent(const std::string& kind, const std::string& name, const std::string& reason, const std::string& text,
-                       const std::string& ns) {
+bool Cluster::HasEvent(const std::string& kind, const std::string& name, const std::string& reason,
+                       const std::string& text, const std::string& ns) {
   const std::vector<std::string> all = Events(kind, name, ns);
   return std::any_of(all.begin(), all.end(), [&](const std::string& line) {
-    return line.find(" " + reason + " ") != std::string::npos && line.find(text) != std::string::npos;
+    return line.find(" " + reason + " ") != std::string::npos &&
+           line.find(text) != std::string::npos;
   });
 }
 
@@ -227,7 +263,8 @@ std::vector<std::string> Cluster::HostWrites() {
   for (const devcluster::Server::AuditEntry& e : server_->TakeAudit()) {
     if (e.method == "GET" || e.user_agent.find("kube-controller-manager/") != 0) continue;
     if (e.uri.find("/events") != std::string::npos || e.uri.find("/leases") != std::string::npos ||
-        e.uri.find("tokenreviews") != std::string::npos || e.uri.find("subjectaccessreviews") != std::string::npos)
+        e.uri.find("tokenreviews") != std::string::npos ||
+        e.uri.find("subjectaccessreviews") != std::string::npos)
       continue;
     out.push_back(e.method + " " + e.uri.substr(0, e.uri.find('?')));
   }

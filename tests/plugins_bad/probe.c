@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * probe.c: a small plugin in C whose builds differ by macros: a good one, and one for each way of being bad. Its controller stamps
- * every ConfigMap that has the annotation kcm.test/probe with the id of the build that ran, so that tests see who wrote.
- *   PROBE_BUILD "a"            build id
+ * probe.c: a small plugin in C whose builds differ by macros: a good one, and one for each way of
+ * being bad. Its controller stamps every ConfigMap that has the annotation kcm.test/probe with the
+ * id of the build that ran, so that tests see who wrote. PROBE_BUILD "a"            build id
  *   PROBE_PLUGIN, PROBE_CONTROLLER   names, for clashes
  *   PROBE_MAJOR, PROBE_MINOR   ABI version claimed
- *   PROBE_SHORT_ENTRY, PROBE_SHORT_TABLE, PROBE_NO_RECONCILE, PROBE_NO_ENTRY, PROBE_UNDEFINED    broken declarations
- *   PROBE_FAIL_CREATE, PROBE_FAIL_START, PROBE_FAIL_HEALTH, PROBE_FAIL_RECONCILE                 broken behaviour
- *   PROBE_RUDE                 writes when it may not: in create, load_state, stop and destroy
- *   PROBE_SECOND               a second controller, "probe-second-controller"; PROBE_SECOND_FAILS: its create fails
- *   PROBE_HOLD                 keeps an object reference in a static, so that the image can not be unmapped */
+ *   PROBE_SHORT_ENTRY, PROBE_SHORT_TABLE, PROBE_NO_RECONCILE, PROBE_NO_ENTRY, PROBE_UNDEFINED
+ * broken declarations PROBE_FAIL_CREATE, PROBE_FAIL_START, PROBE_FAIL_HEALTH, PROBE_FAIL_RECONCILE
+ * broken behaviour PROBE_RUDE                 writes when it may not: in create, load_state, stop
+ * and destroy PROBE_SECOND               a second controller, "probe-second-controller";
+ * PROBE_SECOND_FAILS: its create fails PROBE_HOLD                 keeps an object reference in a
+ * static, so that the image can not be unmapped */
 #include <kcm/kcm.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,9 @@ static int32_t fail(kcm_error* error, int32_t code, const char* text) {
   return code;
 }
 
-static const void* table(const kcm_create* args, const char* id) { return args->host->table(args->context, str(id)); }
+static const void* table(const kcm_create* args, const char* id) {
+  return args->host->table(args->context, str(id));
+}
 
 static void log_code(kcm_controller* self, const char* where, int32_t code) {
   kcm_log_pair pairs[2];
@@ -123,7 +126,8 @@ static int32_t create(const kcm_create* args, kcm_controller** out, kcm_error* e
 static int32_t start(kcm_controller* self, kcm_error* error) {
   (void)self;
 #ifdef PROBE_FAIL_START
-  return fail(error, KCM_ERR_UNAVAILABLE, "the licence server does not answer: check --probe-licence");
+  return fail(error, KCM_ERR_UNAVAILABLE,
+              "the licence server does not answer: check --probe-licence");
 #else
   (void)error;
   return KCM_OK;
@@ -132,7 +136,8 @@ static int32_t start(kcm_controller* self, kcm_error* error) {
 
 static kcm_cursor annotation(kcm_controller* self, kcm_object* object, const char* name) {
   const kcm_object_api* o = self->object;
-  return o->member(o->member(o->member(o->root(object), str("metadata")), str("annotations")), str(name));
+  return o->member(o->member(o->member(o->root(object), str("metadata")), str("annotations")),
+                   str(name));
 }
 
 #ifdef PROBE_HOLD
@@ -165,9 +170,10 @@ static uint32_t never(void* data) {
   return 0;
 }
 
-/* "after": run again in 30 s; "fail": fails as passing; "wait": until the run is cancelled; "stuck": an hour, deaf to cancellation;
- * "stamp": writes the build's id. */
-static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome, kcm_error* error) {
+/* "after": run again in 30 s; "fail": fails as passing; "wait": until the run is cancelled;
+ * "stuck": an hour, deaf to cancellation; "stamp": writes the build's id. */
+static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome,
+                         kcm_error* error) {
   kcm_object* object = NULL;
   kcm_request request;
   kcm_answer* answer = NULL;
@@ -227,7 +233,8 @@ static void destroy(kcm_controller* self) {
   free(self);
 }
 
-static int32_t save_state(kcm_controller* self, void (*write)(void* sink, kcm_str bytes), void* sink, kcm_error* error) {
+static int32_t save_state(kcm_controller* self, void (*write)(void* sink, kcm_str bytes),
+                          void* sink, kcm_error* error) {
   (void)self;
   (void)error;
   write(sink, str("state of " PROBE_BUILD));
@@ -241,7 +248,8 @@ static int32_t load_state(kcm_controller* self, kcm_str bytes, kcm_error* error)
   pair.key = str("state");
   pair.text = bytes;
   pair.kind = KCM_LOG_STRING;
-  self->log->write(self->context, NULL, KCM_LOG_INFO, 0, str("State loaded by " PROBE_BUILD), str(""), &pair, 1);
+  self->log->write(self->context, NULL, KCM_LOG_INFO, 0, str("State loaded by " PROBE_BUILD),
+                   str(""), &pair, 1);
   rude_write(self, "load_state");
   return KCM_OK;
 }
@@ -267,40 +275,63 @@ static int32_t health(kcm_controller* self, kcm_error* error) {
 #define RECONCILE reconcile
 #endif
 
-static const kcm_controller_api api = {TABLE_SIZE, 0,       create,     start,      on_event, RECONCILE, NULL,
-                                       stop,       destroy, save_state, load_state, health};
+static const kcm_controller_api api = {TABLE_SIZE, 0,    create,  start,      on_event,   RECONCILE,
+                                       NULL,       stop, destroy, save_state, load_state, health};
 
 static const kcm_str groups[] = {KCM_STR("")};
 static const kcm_str resources[] = {KCM_STR("configmaps")};
-static const kcm_str verbs[] = {KCM_STR("get"), KCM_STR("list"), KCM_STR("watch"), KCM_STR("patch")};
-static const kcm_rbac_rule rule = {.size = sizeof(kcm_rbac_rule), .api_groups = groups, .api_group_count = 1,
-                                   .resources = resources, .resource_count = 1, .verbs = verbs, .verb_count = 4};
+static const kcm_str verbs[] = {KCM_STR("get"), KCM_STR("list"), KCM_STR("watch"),
+                                KCM_STR("patch")};
+static const kcm_rbac_rule rule = {.size = sizeof(kcm_rbac_rule),
+                                   .api_groups = groups,
+                                   .api_group_count = 1,
+                                   .resources = resources,
+                                   .resource_count = 1,
+                                   .verbs = verbs,
+                                   .verb_count = 4};
 static const kcm_rbac_rule* const rules[] = {&rule};
-static const kcm_watch watch = {.size = sizeof(kcm_watch), .flags = KCM_WATCH_METADATA_ONLY, .version = KCM_STR("v1"),
+static const kcm_watch watch = {.size = sizeof(kcm_watch),
+                                .flags = KCM_WATCH_METADATA_ONLY,
+                                .version = KCM_STR("v1"),
                                 .resource = KCM_STR("configmaps")};
 static const kcm_watch* const watches[] = {&watch};
-static const kcm_queue_declaration queue_declaration = {.size = sizeof(kcm_queue_declaration), .key_version = 1,
-                                                        .name = KCM_STR("probe"), .workers = 2, .max_retries = -1};
+static const kcm_queue_declaration queue_declaration = {.size = sizeof(kcm_queue_declaration),
+                                                        .key_version = 1,
+                                                        .name = KCM_STR("probe"),
+                                                        .workers = 2,
+                                                        .max_retries = -1};
 static const kcm_queue_declaration* const queues[] = {&queue_declaration};
-static const kcm_controller_declaration declaration = {
-    .size = sizeof(kcm_controller_declaration), .name = KCM_STR(PROBE_CONTROLLER), .client_name = KCM_STR("probe-controller"),
-    .rules = rules, .rule_count = 1, .watches = watches, .watch_count = 1, .queues = queues, .queue_count = 1, .api = &api};
+static const kcm_controller_declaration declaration = {.size = sizeof(kcm_controller_declaration),
+                                                       .name = KCM_STR(PROBE_CONTROLLER),
+                                                       .client_name = KCM_STR("probe-controller"),
+                                                       .rules = rules,
+                                                       .rule_count = 1,
+                                                       .watches = watches,
+                                                       .watch_count = 1,
+                                                       .queues = queues,
+                                                       .queue_count = 1,
+                                                       .api = &api};
 
 #ifdef PROBE_SECOND
 static int32_t create_second(const kcm_create* args, kcm_controller** out, kcm_error* error) {
 #ifdef PROBE_SECOND_FAILS
   (void)args;
   (void)out;
-  return fail(error, KCM_ERR_INVALID, "the second controller refuses this configuration: unset --probe-second");
+  return fail(error, KCM_ERR_INVALID,
+              "the second controller refuses this configuration: unset --probe-second");
 #else
   return create(args, out, error);
 #endif
 }
-static const kcm_controller_api second_api = {TABLE_SIZE, 0,       create_second, start,      on_event, RECONCILE, NULL,
-                                              stop,       destroy, save_state,    load_state, health};
+static const kcm_controller_api second_api = {TABLE_SIZE, 0,          create_second, start,
+                                              on_event,   RECONCILE,  NULL,          stop,
+                                              destroy,    save_state, load_state,    health};
 static const kcm_controller_declaration second = {.size = sizeof(kcm_controller_declaration),
-                                                  .name = KCM_STR("probe-second-controller"), .client_name = KCM_STR("probe-controller"),
-                                                  .watches = watches, .watch_count = 1, .api = &second_api};
+                                                  .name = KCM_STR("probe-second-controller"),
+                                                  .client_name = KCM_STR("probe-controller"),
+                                                  .watches = watches,
+                                                  .watch_count = 1,
+                                                  .api = &second_api};
 static const kcm_controller_declaration* const controllers[] = {&declaration, &second};
 #else
 static const kcm_controller_declaration* const controllers[] = {&declaration};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build of the probe plugin in C++ whose constructor throws, and one whose reconcile does: the SDK's edge turns both into codes.
+// A build of the probe plugin in C++ whose constructor throws, and one whose reconcile does: the
+// SDK's edge turns both into codes.
 #include <stdexcept>
 
 #include "kcm/sdk/controller.h"
@@ -9,8 +10,10 @@ using namespace kcm;
 
 constexpr sdk::Watch kWatches[] = {{.resource = "v1/configmaps", .flags = KCM_WATCH_METADATA_ONLY}};
 constexpr sdk::Queue kQueues[] = {{.name = "probe", .workers = 2}};
-inline constexpr sdk::Declaration kDeclaration{
-    .name = "probe-controller", .client_name = "probe-controller", .watches = kWatches, .queues = kQueues};
+inline constexpr sdk::Declaration kDeclaration{.name = "probe-controller",
+                                               .client_name = "probe-controller",
+                                               .watches = kWatches,
+                                               .queues = kQueues};
 
 class Controller {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line alone decides: help, versions, and mistakes that end the process before it talks to anybody.
+// What the command line alone decides: help, versions, and mistakes that end the process before it
+// talks to anybody.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -51,9 +52,11 @@ class CommandLine : public ::testing::Test {
 TEST_F(CommandLine, HOST_01_UnknownFlagEndsBeforeAnyPortIsBound) {
   // The port is ours: to bind it would fail, and be what the error is about.
   const Listener port;
-  const Ended end = RunHost({"--secure-port=" + std::to_string(port.port()), "--no-such-flag=1"}, 2s);
+  const Ended end =
+      RunHost({"--secure-port=" + std::to_string(port.port()), "--no-such-flag=1"}, 2s);
   EXPECT_EQ(end.code, 1);
-  EXPECT_THAT(end.err, AllOf(HasSubstr("unknown flag: --no-such-flag"), Not(HasSubstr("failed to create listener"))));
+  EXPECT_THAT(end.err, AllOf(HasSubstr("unknown flag: --no-such-flag"),
+                             Not(HasSubstr("failed to create listener"))));
 }
 
 TEST_F(CommandLine, HOST_02_HelpAndVersionTalkToNobody) {
@@ -66,7 +69,8 @@ TEST_F(CommandLine, HOST_02_HelpAndVersionTalkToNobody) {
   const Ended help = RunHost({"--help", master, "--plugin-dir=" + PluginDir()});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, HasSubstr("--concurrent-deployment-syncs"));
-  EXPECT_THAT(help.out, HasSubstr("Disabled-by-default controllers: bootstrap-signer-controller, selinux-warning-controller, "
+  EXPECT_THAT(help.out, HasSubstr("Disabled-by-default controllers: bootstrap-signer-controller, "
+                                  "selinux-warning-controller, "
                                   "token-cleaner-controller"));
   EXPECT_FALSE(server.Connected());
 }
@@ -79,26 +83,34 @@ TEST_F(CommandLine, HOST_05_UnknownControllersAreNamed) {
 }
 
 TEST_F(CommandLine, HOST_06_AllMistakesComeInOneMessage) {
-  const Ended end = RunHost({"--concurrent-job-syncs=0", "--max-endpoints-per-slice=1001", "--cloud-provider=gce"});
+  const Ended end = RunHost(
+      {"--concurrent-job-syncs=0", "--max-endpoints-per-slice=1001", "--cloud-provider=gce"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.err, ContainsRegex("\\[.*, .*, .*\\]"));
   std::istringstream lines(end.err);
   int with_all = 0;
   for (std::string line; std::getline(lines, line);)
-    with_all += line.find("concurrent-job-syncs must be greater than 0, but got 0") != std::string::npos &&
-                line.find("max-endpoints-per-slice") != std::string::npos &&
-                line.find("cloud provider \"gce\" was specified, but built-in cloud providers are disabled") != std::string::npos;
+    with_all +=
+        line.find("concurrent-job-syncs must be greater than 0, but got 0") != std::string::npos &&
+        line.find("max-endpoints-per-slice") != std::string::npos &&
+        line.find(
+            "cloud provider \"gce\" was specified, but built-in cloud providers are disabled") !=
+            std::string::npos;
   EXPECT_EQ(with_all, 1) << end.err;
 }
 
 TEST_F(CommandLine, HOST_11_MissingKubeconfigIsNamed) {
   const Ended end = RunHost({"--kubeconfig=" + dir.path() + "/none", "--secure-port=0"});
   EXPECT_EQ(end.code, 1);
-  EXPECT_THAT(end.err, AllOf(HasSubstr(dir.path() + "/none"), HasSubstr("no such file or directory")));
+  EXPECT_THAT(end.err,
+              AllOf(HasSubstr(dir.path() + "/none"), HasSubstr("no such file or directory")));
 }
 
 TEST_F(CommandLine, MalformedKubeconfigIsNamed) {
-  const struct { const char* name; const char* text; } rows[] = {
+  const struct {
+    const char* name;
+    const char* text;
+  } rows[] = {
       {"not YAML", "clusters: [{\n"},
       {"another shape", "apiVersion: v1\nkind: Config\nclusters: 7\n"},
       {"an unknown context", "apiVersion: v1\nkind: Config\ncurrent-context: nope\n"},
@@ -114,7 +126,8 @@ TEST_F(CommandLine, MalformedKubeconfigIsNamed) {
 }
 
 TEST_F(CommandLine, PluginDirectoryThatIsNotThereEndsTheStart) {
-  const Ended end = RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + dir.path() + "/none"});
+  const Ended end = RunHost(
+      {"--master=http://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + dir.path() + "/none"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.err, HasSubstr(dir.path() + "/none"));
 }
@@ -122,13 +135,15 @@ TEST_F(CommandLine, PluginDirectoryThatIsNotThereEndsTheStart) {
 TEST_F(CommandLine, PluginDirectoryThatOthersMayWriteEndsTheStart) {
   const std::string open = PluginDir("open");
   ASSERT_EQ(::chmod(open.c_str(), 0777), 0);
-  const Ended end = RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + open});
+  const Ended end =
+      RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + open});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.err, AllOf(HasSubstr(open), HasSubstr("writ")));
 }
 
 TEST_F(CommandLine, LeaseTimingsThatCanNotWorkEndTheStart) {
-  const Ended end = RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--leader-elect-lease-duration=5s"});
+  const Ended end = RunHost(
+      {"--master=http://127.0.0.1:1", "--secure-port=0", "--leader-elect-lease-duration=5s"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.err, HasSubstr("leaseDuration must be greater than renewDeadline"));
 }

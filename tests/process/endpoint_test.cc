@@ -19,10 +19,15 @@ using ::testing::HasSubstr;
 
 const char kReplicaSets[] = "/apis/apps/v1/namespaces/default/replicasets";
 Json ReplicaSet(const std::string& name, int replicas) {
-  return {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"metadata", {{"name", name}}},
-          {"spec", {{"replicas", replicas}, {"selector", {{"matchLabels", {{"app", name}}}}},
-                    {"template", {{"metadata", {{"labels", {{"app", name}}}}},
-                                  {"spec", {{"containers", {{{"name", "c"}, {"image", "nginx:1"}}}}}}}}}}};
+  return {{"apiVersion", "apps/v1"},
+          {"kind", "ReplicaSet"},
+          {"metadata", {{"name", name}}},
+          {"spec",
+           {{"replicas", replicas},
+            {"selector", {{"matchLabels", {{"app", name}}}}},
+            {"template",
+             {{"metadata", {{"labels", {{"app", name}}}}},
+              {"spec", {{"containers", {{{"name", "c"}, {"image", "nginx:1"}}}}}}}}}}};
 }
 
 const char kRelease[] = "--feature-gates=ControllerManagerReleaseLeaderElectionLockOnExit=true";
@@ -32,7 +37,11 @@ TEST(Endpoint, HOST_07_UnderscoresInFlagNames) {
   world.StartHost("a", {"--leader-elect=false", "--concurrent_rc_syncs=7"});
   ASSERT_TRUE(world.Serves("a")) << world.host("a").err();
   const Json configz = Json::parse(world.Ask("a", "/configz").body, nullptr, false);
-  EXPECT_EQ(configz.value("/kubecontrollermanager.config.k8s.io/ReplicationController/ConcurrentRCSyncs"_json_pointer, 0), 7);
+  EXPECT_EQ(
+      configz.value(
+          "/kubecontrollermanager.config.k8s.io/ReplicationController/ConcurrentRCSyncs"_json_pointer,
+          0),
+      7);
 }
 
 TEST(Endpoint, HOST_41_VerboseHealthOfTheLeader) {
@@ -42,8 +51,10 @@ TEST(Endpoint, HOST_41_VerboseHealthOfTheLeader) {
   ASSERT_TRUE(world.Healthy("a", "deployment-controller")) << world.host("a").err();
   const test::Reply reply = world.Ask("a", "/healthz?verbose&exclude=leaderElection&exclude=nope");
   EXPECT_EQ(reply.status, 200);
-  EXPECT_THAT(reply.body, AllOf(HasSubstr("[+]leaderElection excluded: ok"), HasSubstr("[+]deployment-controller ok"),
-                                HasSubstr("no matches for \"nope\""), EndsWith("healthz check passed\n")));
+  EXPECT_THAT(
+      reply.body,
+      AllOf(HasSubstr("[+]leaderElection excluded: ok"), HasSubstr("[+]deployment-controller ok"),
+            HasSubstr("no matches for \"nope\""), EndsWith("healthz check passed\n")));
 }
 
 TEST(Endpoint, HOST_26_SigtermEndsAtOnceAndLeavesTheLease) {
@@ -74,8 +85,10 @@ TEST(Endpoint, HOST_45_CertificateAndVersionsOfTls) {
   ASSERT_TRUE(world.Serves("a")) << world.host("a").err();
   const test::Reply reply = world.Ask("a", "/healthz");
   EXPECT_EQ(reply.chain_names.size(), 2u);
-  EXPECT_THAT(reply.alternative_names, AllOf(HasSubstr("DNS:localhost"), HasSubstr("IP Address:127.0.0.1")));
-  EXPECT_FALSE(test::Send(world.port("a"), {.max_version = TLS1_1_VERSION, .security_level = 0}).connected);
+  EXPECT_THAT(reply.alternative_names,
+              AllOf(HasSubstr("DNS:localhost"), HasSubstr("IP Address:127.0.0.1")));
+  EXPECT_FALSE(
+      test::Send(world.port("a"), {.max_version = TLS1_1_VERSION, .security_level = 0}).connected);
 
   world.StartHost("b", {"--leader-elect=false", "--tls-min-version=VersionTLS13"});
   ASSERT_TRUE(world.Serves("b")) << world.host("b").err();
@@ -112,7 +125,8 @@ TEST(Endpoint, HOST_53_TakenPortEndsTheStartBeforeTheLease) {
   EXPECT_EQ(host.Wait(30s), 1);
   EXPECT_THAT(host.err(), HasSubstr("failed to create listener"));
   for (const auto& request : world.server().TakeAudit()) {
-    const bool lease_write = request.method != "GET" && request.uri.find("/leases") != std::string::npos;
+    const bool lease_write =
+        request.method != "GET" && request.uri.find("/leases") != std::string::npos;
     EXPECT_FALSE(lease_write) << request.method << " " << request.uri;
   }
   EXPECT_TRUE(world.Lease().is_null());
@@ -132,13 +146,20 @@ TEST(Endpoint, HOST_52_PortZeroListensNowhereAndControllersWork) {
 
 TEST(Endpoint, HOST_03_AliasesOfControllers) {
   World world({.nodes = 2, .plugins = {"pod"}});
-  Process& host = world.StartHost("a", {"--leader-elect=false", "--controllers=deployment,replicaset,-ttl"});
+  Process& host =
+      world.StartHost("a", {"--leader-elect=false", "--controllers=deployment,replicaset,-ttl"});
   ASSERT_TRUE(world.Serves("a")) << host.err();
   Json deployment = ReplicaSet("web", 2);
   deployment["kind"] = "Deployment";
-  ASSERT_TRUE(world.Post("/apis/batch/v1/namespaces/default/jobs",
-                         {{"apiVersion", "batch/v1"}, {"kind", "Job"}, {"metadata", {{"name", "job"}}},
-                          {"spec", {{"template", {{"spec", {{"restartPolicy", "Never"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}}}}}}}));
+  ASSERT_TRUE(world.Post(
+      "/apis/batch/v1/namespaces/default/jobs",
+      {{"apiVersion", "batch/v1"},
+       {"kind", "Job"},
+       {"metadata", {{"name", "job"}}},
+       {"spec",
+        {{"template",
+          {{"spec",
+            {{"restartPolicy", "Never"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}}}}}}}));
   ASSERT_TRUE(world.Post("/apis/apps/v1/namespaces/default/deployments", deployment));
   EXPECT_TRUE(Until(60s, [&] { return world.Pods("app=web") == 2; })) << host.err();
   const std::optional<Json> sets = world.Get(kReplicaSets);
@@ -146,32 +167,49 @@ TEST(Endpoint, HOST_03_AliasesOfControllers) {
   EXPECT_EQ((*sets)["items"].size(), 1u);
   EXPECT_EQ(world.Pods(""), 2);  // none of the Job
   const Json configz = Json::parse(world.Ask("a", "/configz").body, nullptr, false);
-  EXPECT_EQ(configz.value("/kubecontrollermanager.config.k8s.io/Generic/Controllers"_json_pointer, Json()),
+  EXPECT_EQ(configz.value("/kubecontrollermanager.config.k8s.io/Generic/Controllers"_json_pointer,
+                          Json()),
             Json({"deployment-controller", "replicaset-controller", "-ttl-controller"}));
 }
 
 TEST(Endpoint, HOST_40_MonitoringMayScrape) {
   World world({.plugins = {"pod"}});
   const std::string admin = world.dir().Write("admin.kubeconfig", world.server().Kubeconfig());
-  Process& host = world.StartHost("a", {"--authentication-kubeconfig=" + admin, "--authorization-kubeconfig=" + admin});
+  Process& host = world.StartHost(
+      "a", {"--authentication-kubeconfig=" + admin, "--authorization-kubeconfig=" + admin});
   ASSERT_TRUE(world.Healthy("a", "deployment-controller")) << host.err();
-  ASSERT_TRUE(world.Post("/api/v1/namespaces/default/serviceaccounts",
-                         {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "scraper"}}}}));
-  const std::optional<Json> token = world.Answer("/api/v1/namespaces/default/serviceaccounts/scraper/token",
-                                                 {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenRequest"}, {"spec", Json::object()}});
+  ASSERT_TRUE(world.Post(
+      "/api/v1/namespaces/default/serviceaccounts",
+      {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "scraper"}}}}));
+  const std::optional<Json> token =
+      world.Answer("/api/v1/namespaces/default/serviceaccounts/scraper/token",
+                   {{"apiVersion", "authentication.k8s.io/v1"},
+                    {"kind", "TokenRequest"},
+                    {"spec", Json::object()}});
   ASSERT_TRUE(token);
   test::Call call;
   call.target = "/metrics";
   call.headers = {{"Authorization", "Bearer " + (*token)["status"]["token"].get<std::string>()}};
-  EXPECT_EQ(test::Send(world.port("a"), call).status, 403);  // not bound yet; the answer is cached for 10 s
-  ASSERT_TRUE(world.Post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-                         {{"apiVersion", "rbac.authorization.k8s.io/v1"}, {"kind", "ClusterRoleBinding"}, {"metadata", {{"name", "scraper"}}},
-                          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "system:monitoring"}}},
-                          {"subjects", {{{"kind", "ServiceAccount"}, {"name", "scraper"}, {"namespace", "default"}}}}}));
+  EXPECT_EQ(test::Send(world.port("a"), call).status,
+            403);  // not bound yet; the answer is cached for 10 s
+  ASSERT_TRUE(world.Post(
+      "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+      {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+       {"kind", "ClusterRoleBinding"},
+       {"metadata", {{"name", "scraper"}}},
+       {"roleRef",
+        {{"apiGroup", "rbac.authorization.k8s.io"},
+         {"kind", "ClusterRole"},
+         {"name", "system:monitoring"}}},
+       {"subjects",
+        {{{"kind", "ServiceAccount"}, {"name", "scraper"}, {"namespace", "default"}}}}}));
   test::Reply reply;
-  EXPECT_TRUE(Until(30s, [&] { return (reply = test::Send(world.port("a"), call)).status == 200; })) << reply.status << reply.body;
-  EXPECT_THAT(reply.body, AllOf(HasSubstr("\nleader_election_master_status"), HasSubstr("\nworkqueue_depth{name=\"deployment\"}"),
-                                HasSubstr("\nrest_client_requests_total"), HasSubstr("\nprocess_start_time_seconds")));
+  EXPECT_TRUE(Until(30s, [&] { return (reply = test::Send(world.port("a"), call)).status == 200; }))
+      << reply.status << reply.body;
+  EXPECT_THAT(reply.body, AllOf(HasSubstr("\nleader_election_master_status"),
+                                HasSubstr("\nworkqueue_depth{name=\"deployment\"}"),
+                                HasSubstr("\nrest_client_requests_total"),
+                                HasSubstr("\nprocess_start_time_seconds")));
 }
 
 }  // namespace

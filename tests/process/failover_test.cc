@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts, one lease: the leader is killed in the middle of a rollout and the standby finishes it, creating nothing twice.
+// Two hosts, one lease: the leader is killed in the middle of a rollout and the standby finishes
+// it, creating nothing twice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,10 +21,15 @@ constexpr int kReplicas = 500;
 const char kDeployments[] = "/apis/apps/v1/namespaces/default/deployments";
 
 Json Deployment(int replicas) {
-  return {{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"metadata", {{"name", "web"}}},
-          {"spec", {{"replicas", replicas}, {"selector", {{"matchLabels", {{"app", "web"}}}}},
-                    {"template", {{"metadata", {{"labels", {{"app", "web"}}}}},
-                                  {"spec", {{"containers", {{{"name", "c"}, {"image", "nginx:1"}}}}}}}}}}};
+  return {{"apiVersion", "apps/v1"},
+          {"kind", "Deployment"},
+          {"metadata", {{"name", "web"}}},
+          {"spec",
+           {{"replicas", replicas},
+            {"selector", {{"matchLabels", {{"app", "web"}}}}},
+            {"template",
+             {{"metadata", {{"labels", {{"app", "web"}}}}},
+              {"spec", {{"containers", {{{"name", "c"}, {"image", "nginx:1"}}}}}}}}}}};
 }
 
 // Pods that hosts have created so far, by the server's account.
@@ -32,7 +38,9 @@ class Creations {
   explicit Creations(World& world) : world_(world) {}
   int Count() {
     for (const auto& request : world_.server().TakeAudit()) {
-      if (request.uri.find("/namespaces/default/pods") == std::string::npos || request.user_agent.find("kube-controller-manager/") != 0) continue;
+      if (request.uri.find("/namespaces/default/pods") == std::string::npos ||
+          request.user_agent.find("kube-controller-manager/") != 0)
+        continue;
       if (request.method == "POST" && request.code == 201) ++created_;
       if (request.method == "DELETE") ++deleted_;
     }
@@ -56,14 +64,18 @@ TEST(Failover, HOST_20_StandbyFinishesTheRolloutOfAKilledLeader) {
 
   Creations creations(world);
   ASSERT_TRUE(world.Post(kDeployments, Deployment(kReplicas)));
-  ASSERT_TRUE(Until(60s, [&] { return creations.Count() >= kReplicas / 5; })) << world.host("a").err();
+  ASSERT_TRUE(Until(60s, [&] { return creations.Count() >= kReplicas / 5; }))
+      << world.host("a").err();
   world.host("a").Signal(SIGKILL);
   const auto killed = Clock::now();
   ASSERT_EQ(world.host("a").Wait(5s), 128 + SIGKILL);
   const int at_kill = creations.Count();
-  ASSERT_LT(at_kill, kReplicas) << "the leader was through before it was killed: the test shows nothing";
+  ASSERT_LT(at_kill, kReplicas)
+      << "the leader was through before it was killed: the test shows nothing";
 
-  ASSERT_TRUE(Until(40s, [&] { return world.Lease()["holderIdentity"] != before["holderIdentity"]; })) << world.host("b").err();
+  ASSERT_TRUE(Until(40s, [&] {
+    return world.Lease()["holderIdentity"] != before["holderIdentity"];
+  })) << world.host("b").err();
   const auto took = Clock::now() - killed;
   EXPECT_GE(took, 13s);
   EXPECT_LE(took, 24s);
@@ -93,7 +105,8 @@ TEST(Failover, HOST_20_StandbyFinishesTheRolloutOfAKilledLeader) {
   const std::string message = after["holderIdentity"].get<std::string>() + " became leader";
   int told = 0;
   for (const Json& e : (*events)["items"])
-    told += e["reason"] == "LeaderElection" && e["message"] == message && e["involvedObject"]["kind"] == "Lease" &&
+    told += e["reason"] == "LeaderElection" && e["message"] == message &&
+            e["involvedObject"]["kind"] == "Lease" &&
             e["involvedObject"]["name"] == "kube-controller-manager";
   EXPECT_EQ(told, 1) << events->dump();
 }

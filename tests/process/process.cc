@@ -19,6 +19,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "build_paths.h"
+
 namespace kcm::process {
 namespace {
 
@@ -81,17 +83,21 @@ std::string Process::out() const { return Read(out_); }
 std::string Process::err() const { return Read(err_); }
 
 std::string HostBinary() { return KCM_BUILD_DIR "/bin/kcm-host"; }
-std::string PluginFile(const std::string& family) { return KCM_BUILD_DIR "/plugins/kcm-" + family + ".so"; }
+std::string PluginFile(const std::string& family) {
+  return KCM_BUILD_DIR "/plugins/kcm-" + family + ".so";
+}
 
 bool Until(std::chrono::milliseconds limit, const std::function<bool()>& done) {
-  for (auto passed = std::chrono::milliseconds(0); passed < limit; passed += std::chrono::milliseconds(20)) {
+  for (auto passed = std::chrono::milliseconds(0); passed < limit;
+       passed += std::chrono::milliseconds(20)) {
     if (done()) return true;
     (void)::poll(nullptr, 0, 20);
   }
   return done();
 }
 
-TemporaryDir::TemporaryDir() : path_((std::filesystem::temp_directory_path() / "kcm-process-XXXXXX").string()) {
+TemporaryDir::TemporaryDir()
+    : path_((std::filesystem::temp_directory_path() / "kcm-process-XXXXXX").string()) {
   if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary directory");
 }
 
@@ -103,7 +109,8 @@ TemporaryDir::~TemporaryDir() {
 std::string TemporaryDir::Write(const std::string& name, const std::string& text) const {
   const std::string file = path_ + "/" + name;
   std::ofstream(file, std::ios::binary) << text;
-  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::permissions(
+      file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   return file;
 }
 
@@ -111,7 +118,8 @@ Listener::Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_N
   sockaddr_in address = Loopback(0);
   socklen_t size = sizeof(address);
   auto* plain = reinterpret_cast<sockaddr*>(&address);
-  if (fd_ < 0 || ::bind(fd_, plain, size) != 0 || ::listen(fd_, 8) != 0 || ::getsockname(fd_, plain, &size) != 0)
+  if (fd_ < 0 || ::bind(fd_, plain, size) != 0 || ::listen(fd_, 8) != 0 ||
+      ::getsockname(fd_, plain, &size) != 0)
     throw std::runtime_error("no loopback port");
   port_ = ntohs(address.sin_port);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Process: a real program of this build under test, with its output in files of the test's own; never outlives the test.
+// Process: a real program of this build under test, with its output in files of the test's own;
+// never outlives the test.
 //
 //   Process host({HostBinary(), "--no-such-flag=1"}, dir, "host");
 //   EXPECT_EQ(host.Wait(10s), 1);
@@ -18,7 +19,8 @@ namespace kcm::process {
 // Not thread-safe. The destructor kills (SIGKILL) and reaps.
 class Process {
  public:
-  // `command`[0] is the path of the program. Output goes to `dir`/`name`.out and .err. Throws std::runtime_error when it can not start.
+  // `command`[0] is the path of the program. Output goes to `dir`/`name`.out and .err. Throws
+  // std::runtime_error when it can not start.
   Process(std::vector<std::string> command, const std::string& dir, const std::string& name);
   ~Process();
   Process(const Process&) = delete;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: an API server of the test's own on real time, its simulated nodes, and hosts as processes against it.
+// World: an API server of the test's own on real time, its simulated nodes, and hosts as processes
+// against it.
 //
 //   World world({.nodes = 3, .plugins = {"pod"}});
 //   Process& host = world.StartHost("a", {"--leader-elect=false"});
@@ -60,7 +61,8 @@ class World {
     std::unique_ptr<Process> process;
     int port = 0;
   };
-  std::optional<Json> Send(host::client::Verb verb, const std::string& path, const std::string& body);
+  std::optional<Json> Send(host::client::Verb verb, const std::string& path,
+                           const std::string& body);
   TemporaryDir dir_;
   std::unique_ptr<host::clock::Clock> clock_;
   std::unique_ptr<devcluster::Server> server_;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/cache.h: the informer caches, table "kcm.cache/1". One call reads one snapshot; two calls may differ. */
+ * kcm/cache.h: the informer caches, table "kcm.cache/1". One call reads one snapshot; two calls may
+ * differ. */
 #ifndef KCM_CACHE_H
 #define KCM_CACHE_H
 
@@ -9,14 +10,15 @@
 extern "C" {
 #endif
 
-typedef struct kcm_list kcm_list; /* an answer of list(): counted references, freed with list_release */
+typedef struct kcm_list
+    kcm_list; /* an answer of list(): counted references, freed with list_release */
 
 /* What to list. All given conditions must hold; an index is the cheap one. */
 typedef struct kcm_query {
   uint32_t size;
   uint32_t watch;
-  int32_t index;          /* place in the watch's indexes; -1: none */
-  uint32_t flags;         /* none defined: 0 */
+  int32_t index;  /* place in the watch's indexes; -1: none */
+  uint32_t flags; /* none defined: 0 */
   kcm_str index_value;
   kcm_str namespace_name; /* empty: all */
   kcm_str label_selector; /* "a=b,c in (d,e)"; empty: everything */
@@ -28,13 +30,10 @@ typedef struct kcm_cache_api {
   uint32_t size;
   uint32_t flags; /* none defined: 0 */
 
-  /* The object with this key ("namespace/name", or "name" for cluster scope) as the watch's mask shows it. *out is
-   * NULL when the cache has none.
-   * Threads:   [any]
-   * Ownership: the caller owns one reference of *out: release it
-   * Lifetime:  until released
-   * Errors:    KCM_ERR_INVALID for an unknown watch, KCM_ERR_STOPPED
-   * Since:     kcm.cache/1 */
+  /* The object with this key ("namespace/name", or "name" for cluster scope) as the watch's mask
+   * shows it. *out is NULL when the cache has none. Threads:   [any] Ownership: the caller owns one
+   * reference of *out: release it Lifetime:  until released Errors:    KCM_ERR_INVALID for an
+   * unknown watch, KCM_ERR_STOPPED Since:     kcm.cache/1 */
   int32_t (*get)(kcm_context* context, uint32_t watch, kcm_str key, kcm_object** out);
 
   /* Objects that match, ordered by key.
@@ -85,14 +84,13 @@ typedef struct kcm_cache_api {
    * Since:     kcm.cache/1 */
   uint64_t (*resource_version)(kcm_context* context, uint32_t watch);
 
-  /* Starts watching a resource at run time, metadata only; events arrive in on_event under the returned id (>=
-   * 0x80000000). Asking twice gives the same id.
-   * Threads:   [any]
-   * Ownership: -
+  /* Starts watching a resource at run time, metadata only; events arrive in on_event under the
+   * returned id (>= 0x80000000). Asking twice gives the same id. Threads:   [any] Ownership: -
    * Lifetime:  until remove_watch or stop()
    * Errors:    KCM_ERR_INVALID, KCM_ERR_STOPPED
    * Since:     kcm.cache/1 */
-  int32_t (*add_watch)(kcm_context* context, kcm_str group, kcm_str version, kcm_str resource, uint32_t* watch, kcm_error* error);
+  int32_t (*add_watch)(kcm_context* context, kcm_str group, kcm_str version, kcm_str resource,
+                       uint32_t* watch, kcm_error* error);
 
   /* Ends a runtime watch; no event of it arrives after the return, unless called from on_event.
    * Threads:   [any]
@@ -104,7 +102,6 @@ typedef struct kcm_cache_api {
 
   /* append below this line */
 } kcm_cache_api;
-
 
 #ifdef __cplusplus
 }

@@ -15,22 +15,16 @@ typedef struct kcm_cancel_api {
   uint32_t size;
   uint32_t flags; /* none defined: 0 */
 
-  /* 1 when work in this scope is to end soon (stop, shut-down, hand-over). NULL: the instance's own scope.
-   * Threads:   [any]
-   * Ownership: -
-   * Lifetime:  -
-   * Errors:    -
-   * Since:     kcm.cancel/1 */
+  /* 1 when work in this scope is to end soon (stop, shut-down, hand-over). NULL: the instance's own
+   * scope. Threads:   [any] Ownership: - Lifetime:  - Errors:    - Since:     kcm.cancel/1 */
   uint32_t (*cancelled)(kcm_context* context, kcm_scope* scope);
 
-  /* Waits until `ready(data)` is true, `timeout_ns` passed (-1: none) or the scope is cancelled, on the host's
-   * clock. wake() makes it look again.
-   * Threads:   [any & !event & !timer]
-   * Ownership: `data` stays the plugin's
-   * Lifetime:  for the call
-   * Errors:    KCM_OK, KCM_ERR_TIMEOUT, KCM_ERR_CANCELLED
-   * Since:     kcm.cancel/1 */
-  int32_t (*wait)(kcm_context* context, kcm_scope* scope, int64_t timeout_ns, uint32_t (*ready)(void* data), void* data);
+  /* Waits until `ready(data)` is true, `timeout_ns` passed (-1: none) or the scope is cancelled, on
+   * the host's clock. wake() makes it look again. Threads:   [any & !event & !timer] Ownership:
+   * `data` stays the plugin's Lifetime:  for the call Errors:    KCM_OK, KCM_ERR_TIMEOUT,
+   * KCM_ERR_CANCELLED Since:     kcm.cancel/1 */
+  int32_t (*wait)(kcm_context* context, kcm_scope* scope, int64_t timeout_ns,
+                  uint32_t (*ready)(void* data), void* data);
 
   /* Wakes every wait() of the instance.
    * Threads:   [any]
@@ -42,7 +36,6 @@ typedef struct kcm_cancel_api {
 
   /* append below this line */
 } kcm_cancel_api;
-
 
 #ifdef __cplusplus
 }

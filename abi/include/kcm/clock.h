@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/clock.h: time and timers, table "kcm.clock/1". Virtual in tests: never read time from anywhere else. */
+ * kcm/clock.h: time and timers, table "kcm.clock/1". Virtual in tests: never read time from
+ * anywhere else. */
 #ifndef KCM_CLOCK_H
 #define KCM_CLOCK_H
 
@@ -41,17 +42,13 @@ typedef struct kcm_clock_api {
    * Since:     kcm.clock/1 */
   kcm_timer (*after)(kcm_context* context, int64_t delay_ns, void (*fire)(void* data), void* data);
 
-  /* Prevents a timer; once it has returned the callback is not running, unless called from within it.
-   * Threads:   [any]
-   * Ownership: -
-   * Lifetime:  -
-   * Errors:    0 when it had fired or is unknown, else 1
-   * Since:     kcm.clock/1 */
+  /* Prevents a timer; once it has returned the callback is not running, unless called from within
+   * it. Threads:   [any] Ownership: - Lifetime:  - Errors:    0 when it had fired or is unknown,
+   * else 1 Since:     kcm.clock/1 */
   uint32_t (*cancel)(kcm_context* context, kcm_timer timer);
 
   /* append below this line */
 } kcm_clock_api;
-
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/config.h: flags and feature gates, table "kcm.config/1". Values are those of the process and do not change. */
+ * kcm/config.h: flags and feature gates, table "kcm.config/1". Values are those of the process and
+ * do not change. */
 #ifndef KCM_CONFIG_H
 #define KCM_CONFIG_H
 
@@ -15,13 +16,9 @@ typedef struct kcm_config_api {
   uint32_t size;
   uint32_t flags; /* none defined: 0 */
 
-  /* Value of a flag as text in canonical form (durations in Go form, lists comma separated); only flags the plugin
-   * declared or the host's own.
-   * Threads:   [any]
-   * Ownership: the host's
-   * Lifetime:  of the process
-   * Errors:    KCM_ERR_NOT_FOUND
-   * Since:     kcm.config/1 */
+  /* Value of a flag as text in canonical form (durations in Go form, lists comma separated); only
+   * flags the plugin declared or the host's own. Threads:   [any] Ownership: the host's Lifetime:
+   * of the process Errors:    KCM_ERR_NOT_FOUND Since:     kcm.config/1 */
   int32_t (*flag)(kcm_context* context, kcm_str name, kcm_str* out);
 
   /* Value of an integer flag.
@@ -66,7 +63,6 @@ typedef struct kcm_config_api {
 
   /* append below this line */
 } kcm_config_api;
-
 
 #ifdef __cplusplus
 }

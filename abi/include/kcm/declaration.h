@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/declaration.h: what a plugin declares about itself, as constant data. The host reads it without running plugin code and
- * derives --help, caches, queues, credentials and the RBAC manifests from it. All pointers point into the plugin's image.
- * Lists are arrays of pointers with a count, because the structs may grow. */
+ * kcm/declaration.h: what a plugin declares about itself, as constant data. The host reads it
+ * without running plugin code and derives --help, caches, queues, credentials and the RBAC
+ * manifests from it. All pointers point into the plugin's image. Lists are arrays of pointers with
+ * a count, because the structs may grow. */
 #ifndef KCM_DECLARATION_H
 #define KCM_DECLARATION_H
 
@@ -13,11 +14,11 @@ extern "C" {
 
 /* kcm_flag.type */
 #define KCM_FLAG_BOOL 1u
-#define KCM_FLAG_INT 2u      /* int32 unless the help says otherwise */
+#define KCM_FLAG_INT 2u /* int32 unless the help says otherwise */
 #define KCM_FLAG_FLOAT 3u
 #define KCM_FLAG_DURATION 4u /* Go syntax: "1h30m" */
 #define KCM_FLAG_STRING 5u
-#define KCM_FLAG_STRINGS 6u  /* comma separated, repeatable */
+#define KCM_FLAG_STRINGS 6u /* comma separated, repeatable */
 
 typedef struct kcm_flag {
   uint32_t size;
@@ -25,7 +26,7 @@ typedef struct kcm_flag {
   kcm_str name;          /* without dashes: "concurrent-deployment-syncs" */
   kcm_str default_value; /* as text */
   kcm_str help;
-  kcm_str deprecated;    /* non-empty: the message printed when the flag is used */
+  kcm_str deprecated; /* non-empty: the message printed when the flag is used */
 } kcm_flag;
 
 typedef struct kcm_rbac_rule {
@@ -44,10 +45,11 @@ typedef struct kcm_rbac_rule {
 } kcm_rbac_rule;
 
 /* kcm_index.by: how the host computes an object's values in an index. */
-#define KCM_INDEX_CONTROLLER_UID 1u /* uid of the controller owner reference; objects without one: "orphan:<namespace>" */
-#define KCM_INDEX_OWNER_UID 2u      /* uid of every owner reference */
-#define KCM_INDEX_FIELD 3u          /* string at the dotted path `path`; absent: not in the index */
-#define KCM_INDEX_LABEL 4u          /* value of the label `path` */
+#define KCM_INDEX_CONTROLLER_UID \
+  1u /* uid of the controller owner reference; objects without one: "orphan:<namespace>" */
+#define KCM_INDEX_OWNER_UID 2u /* uid of every owner reference */
+#define KCM_INDEX_FIELD 3u     /* string at the dotted path `path`; absent: not in the index */
+#define KCM_INDEX_LABEL 4u     /* value of the label `path` */
 
 typedef struct kcm_index {
   uint32_t size;
@@ -57,8 +59,9 @@ typedef struct kcm_index {
 
 /* kcm_watch.flags */
 #define KCM_WATCH_METADATA_ONLY 1u /* only metadata ever enters the process */
-#define KCM_WATCH_OPTIONAL 2u      /* the resource may be missing on the server: the cache then stays empty and synced */
-#define KCM_WATCH_NO_EVENTS 4u     /* cache only: on_event is not called for it */
+#define KCM_WATCH_OPTIONAL \
+  2u /* the resource may be missing on the server: the cache then stays empty and synced */
+#define KCM_WATCH_NO_EVENTS 4u /* cache only: on_event is not called for it */
 
 /* A resource the controller reads. Watches are numbered by their place in the controller's list. */
 typedef struct kcm_watch {
@@ -68,8 +71,9 @@ typedef struct kcm_watch {
   kcm_str version;
   kcm_str resource; /* lower-case plural */
   kcm_str scope;    /* namespace; empty: all */
-  /* Fields the controller reads, as dotted paths ("status.conditions", "spec.containers[].name", "metadata.annotations[a/b]").
-   * metadata is always there. No fields: the whole object. Reading another field gives "absent". */
+  /* Fields the controller reads, as dotted paths ("status.conditions", "spec.containers[].name",
+   * "metadata.annotations[a/b]"). metadata is always there. No fields: the whole object. Reading
+   * another field gives "absent". */
   const kcm_str* fields;
   uint64_t field_count;
   const kcm_index* const* indexes; /* numbered by place */
@@ -81,22 +85,23 @@ typedef struct kcm_watch {
 /* A work queue of the controller. Queues are numbered by their place in the controller's list. */
 typedef struct kcm_queue_declaration {
   uint32_t size;
-  uint32_t key_version;   /* keys survive a hot swap only when equal in both builds */
-  kcm_str name;           /* label `name` of workqueue_* metrics; empty: no metrics */
-  kcm_str workers_flag;   /* flag that holds the number of workers; empty: `workers` */
+  uint32_t key_version; /* keys survive a hot swap only when equal in both builds */
+  kcm_str name;         /* label `name` of workqueue_* metrics; empty: no metrics */
+  kcm_str workers_flag; /* flag that holds the number of workers; empty: `workers` */
   int32_t workers;
-  int32_t max_retries;    /* consecutive failures after which a key is dropped until its next event; -1: never */
-  int64_t base_delay_ns;  /* per-key exponential back-off; 0: 5 ms */
-  int64_t max_delay_ns;   /* 0: 1000 s */
-  double bucket_qps;      /* overall token bucket: 0: 10 per second, burst 100; negative: none */
+  int32_t max_retries;   /* consecutive failures after which a key is dropped until its next event;
+                            -1: never */
+  int64_t base_delay_ns; /* per-key exponential back-off; 0: 5 ms */
+  int64_t max_delay_ns;  /* 0: 1000 s */
+  double bucket_qps;     /* overall token bucket: 0: 10 per second, burst 100; negative: none */
   int32_t bucket_burst;
-  int32_t reserved;       /* 0 */
+  int32_t reserved; /* 0 */
 } kcm_queue_declaration;
 
 /* Work that the host runs every period on one thread, not overlapping itself. */
 typedef struct kcm_task {
   uint32_t size;
-  uint32_t flags;      /* none defined: 0 */
+  uint32_t flags; /* none defined: 0 */
   kcm_str name;
   kcm_str period_flag; /* duration flag; empty: period_ns */
   int64_t period_ns;
@@ -112,14 +117,15 @@ struct kcm_controller_api; /* kcm/plugin.h */
 typedef struct kcm_controller_declaration {
   uint32_t size;
   uint32_t flags;
-  kcm_str name;            /* canonical: "deployment-controller" */
-  const kcm_str* aliases;  /* "deployment" */
+  kcm_str name;           /* canonical: "deployment-controller" */
+  const kcm_str* aliases; /* "deployment" */
   uint64_t alias_count;
-  kcm_str client_name;     /* service account in kube-system and user agent suffix */
-  kcm_str event_source;    /* Event source.component; empty: writes no events */
+  kcm_str client_name;          /* service account in kube-system and user agent suffix */
+  kcm_str event_source;         /* Event source.component; empty: writes no events */
   const kcm_str* feature_gates; /* all must be on */
   uint64_t feature_gate_count;
-  const kcm_str* required_resources; /* "apps/v1/deployments": without them the controller is skipped */
+  const kcm_str*
+      required_resources; /* "apps/v1/deployments": without them the controller is skipped */
   uint64_t required_resource_count;
   const kcm_flag* const* controller_flags;
   uint64_t controller_flag_count;

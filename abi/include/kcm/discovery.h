@@ -36,14 +36,14 @@ typedef struct kcm_discovery_api {
    * Since:     kcm.discovery/1 */
   int32_t (*server_minor)(kcm_context* context);
 
-  /* Preferred version of every resource, read live. Partial failure (some groups unreadable) is KCM_OK with `failed` set to
-   * "group/version: error" lines.
-   * Threads:   [any & !event & !timer]
+  /* Preferred version of every resource, read live. Partial failure (some groups unreadable) is
+   * KCM_OK with `failed` set to "group/version: error" lines. Threads:   [any & !event & !timer]
    * Ownership: the caller owns *out: list_release
    * Lifetime:  until released
    * Errors:    codes of the requests when nothing could be read
    * Since:     kcm.discovery/1 */
-  int32_t (*preferred)(kcm_context* context, kcm_scope* scope, kcm_resource_list** out, kcm_error* error);
+  int32_t (*preferred)(kcm_context* context, kcm_scope* scope, kcm_resource_list** out,
+                       kcm_error* error);
 
   /* Number of resources in the list.
    * Threads:   [any]
@@ -77,18 +77,15 @@ typedef struct kcm_discovery_api {
    * Since:     kcm.discovery/1 */
   void (*list_release)(kcm_resource_list* list);
 
-  /* Resource of a kind (REST mapping); version may be empty: the preferred one. The list has one entry.
-   * Threads:   [any & !event & !timer]
-   * Ownership: the caller owns *out
-   * Lifetime:  until released
-   * Errors:    KCM_ERR_NOT_FOUND: no match; codes of the requests
-   * Since:     kcm.discovery/1 */
-  int32_t (*for_kind)(kcm_context* context, kcm_scope* scope, kcm_str group, kcm_str version, kcm_str kind, kcm_resource_list** out,
-                      kcm_error* error);
+  /* Resource of a kind (REST mapping); version may be empty: the preferred one. The list has one
+   * entry. Threads:   [any & !event & !timer] Ownership: the caller owns *out Lifetime:  until
+   * released Errors:    KCM_ERR_NOT_FOUND: no match; codes of the requests Since: kcm.discovery/1
+   */
+  int32_t (*for_kind)(kcm_context* context, kcm_scope* scope, kcm_str group, kcm_str version,
+                      kcm_str kind, kcm_resource_list** out, kcm_error* error);
 
   /* append below this line */
 } kcm_discovery_api;
-
 
 #ifdef __cplusplus
 }

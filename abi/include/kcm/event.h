@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/event.h: Events (core/v1) with correlation, table "kcm.event/1". Never blocks; written by the host with the controller's identity, fenced. */
+ * kcm/event.h: Events (core/v1) with correlation, table "kcm.event/1". Never blocks; written by the
+ * host with the controller's identity, fenced. */
 #ifndef KCM_EVENT_H
 #define KCM_EVENT_H
 
@@ -35,9 +36,10 @@ typedef struct kcm_event_api {
    * Threads:   [any]
    * Ownership: everything is copied
    * Lifetime:  -
-   * Errors:    KCM_ERR_INVALID (type, no reason), KCM_ERR_STOPPED; a full queue drops the event and logs it
-   * Since:     kcm.event/1 */
-  int32_t (*record)(kcm_context* context, const kcm_reference* about, uint32_t type, kcm_str reason, kcm_str message);
+   * Errors:    KCM_ERR_INVALID (type, no reason), KCM_ERR_STOPPED; a full queue drops the event and
+   * logs it Since:     kcm.event/1 */
+  int32_t (*record)(kcm_context* context, const kcm_reference* about, uint32_t type, kcm_str reason,
+                    kcm_str message);
 
   /* The same with annotations (pairs of name and value).
    * Threads:   [any]
@@ -45,12 +47,12 @@ typedef struct kcm_event_api {
    * Lifetime:  -
    * Errors:    as record
    * Since:     kcm.event/1 */
-  int32_t (*record_annotated)(kcm_context* context, const kcm_reference* about, uint32_t type, kcm_str reason, kcm_str message,
-                              const kcm_str* annotations, uint64_t pair_count);
+  int32_t (*record_annotated)(kcm_context* context, const kcm_reference* about, uint32_t type,
+                              kcm_str reason, kcm_str message, const kcm_str* annotations,
+                              uint64_t pair_count);
 
   /* append below this line */
 } kcm_event_api;
-
 
 #ifdef __cplusplus
 }

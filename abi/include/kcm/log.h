@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/log.h: structured log lines, table "kcm.log/1". The host adds plugin, controller and, in a scope, key. */
+ * kcm/log.h: structured log lines, table "kcm.log/1". The host adds plugin, controller and, in a
+ * scope, key. */
 #ifndef KCM_LOG_H
 #define KCM_LOG_H
 
@@ -43,19 +44,14 @@ typedef struct kcm_log_api {
    * Since:     kcm.log/1 */
   uint32_t (*enabled)(kcm_context* context, int32_t level);
 
-  /* Writes one line. `message` is constant text; `error` is the err="..." of an error line, else empty; `scope` may
-   * be NULL.
-   * Threads:   [any]
-   * Ownership: borrowed for the call
-   * Lifetime:  for the call
-   * Errors:    none; unknown severities count as info
-   * Since:     kcm.log/1 */
-  void (*write)(kcm_context* context, kcm_scope* scope, uint32_t severity, int32_t level, kcm_str message, kcm_str error,
-                const kcm_log_pair* pairs, uint64_t pair_count);
+  /* Writes one line. `message` is constant text; `error` is the err="..." of an error line, else
+   * empty; `scope` may be NULL. Threads:   [any] Ownership: borrowed for the call Lifetime:  for
+   * the call Errors:    none; unknown severities count as info Since:     kcm.log/1 */
+  void (*write)(kcm_context* context, kcm_scope* scope, uint32_t severity, int32_t level,
+                kcm_str message, kcm_str error, const kcm_log_pair* pairs, uint64_t pair_count);
 
   /* append below this line */
 } kcm_log_api;
-
 
 #ifdef __cplusplus
 }

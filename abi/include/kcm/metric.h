@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/metric.h: metrics of a controller, table "kcm.metric/1". Families are the host's and survive a swap: two builds that declare one alike share it. */
+ * kcm/metric.h: metrics of a controller, table "kcm.metric/1". Families are the host's and survive
+ * a swap: two builds that declare one alike share it. */
 #ifndef KCM_METRIC_H
 #define KCM_METRIC_H
 
@@ -39,7 +40,8 @@ typedef struct kcm_metric_api {
    * Lifetime:  as long as the process
    * Errors:    KCM_ERR_INVALID; KCM_ERR_CONFLICT when the name exists with another shape
    * Since:     kcm.metric/1 */
-  int32_t (*define)(kcm_context* context, const kcm_metric_description* description, kcm_metric** out, kcm_error* error);
+  int32_t (*define)(kcm_context* context, const kcm_metric_description* description,
+                    kcm_metric** out, kcm_error* error);
 
   /* Adds to a counter or gauge, observes a histogram.
    * Threads:   [any]
@@ -59,7 +61,6 @@ typedef struct kcm_metric_api {
 
   /* append below this line */
 } kcm_metric_api;
-
 
 #ifdef __cplusplus
 }

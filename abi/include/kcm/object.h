@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/object.h: reading objects, table "kcm.object/1". A kcm_object is a counted reference to one immutable version of an API object
- * as one watch (its field mask) or one answer shows it. Nothing is parsed or copied when reading. */
+ * kcm/object.h: reading objects, table "kcm.object/1". A kcm_object is a counted reference to one
+ * immutable version of an API object as one watch (its field mask) or one answer shows it. Nothing
+ * is parsed or copied when reading. */
 #ifndef KCM_OBJECT_H
 #define KCM_OBJECT_H
 
@@ -24,8 +25,9 @@ typedef struct kcm_object kcm_object; /* opaque */
 
 #define KCM_OBJECT_API_ID "kcm.object/1"
 
-/* Every function of this table: a cursor or string lives as long as the object it was read from; reading what is absent or of
- * another kind gives "absent", "", 0. Cursors of freed objects are undefined behaviour. */
+/* Every function of this table: a cursor or string lives as long as the object it was read from;
+ * reading what is absent or of another kind gives "absent", "", 0. Cursors of freed objects are
+ * undefined behaviour. */
 typedef struct kcm_object_api {
   uint32_t size;
   uint32_t flags; /* none defined: 0 */
@@ -54,11 +56,8 @@ typedef struct kcm_object_api {
    * Since:     kcm.object/1 */
   kcm_cursor (*root)(const kcm_object* object);
 
-  /* Id of a member name for field(); 0: no built-in kind has it, use member(). Equal for the life of the process.
-   * Threads:   [any]
-   * Ownership: `name` is borrowed.
-   * Lifetime:  -
-   * Errors:    0.
+  /* Id of a member name for field(); 0: no built-in kind has it, use member(). Equal for the life
+   * of the process. Threads:   [any] Ownership: `name` is borrowed. Lifetime:  - Errors:    0.
    * Since:     kcm.object/1 */
   uint32_t (*field_id)(kcm_str name);
 
@@ -175,12 +174,10 @@ typedef struct kcm_object_api {
    * Since:     kcm.object/1 */
   uint32_t (*is_whole)(const kcm_object* object);
 
-  /* The value as compact JSON, in one or several pieces. kind and apiVersion are not part of cached objects.
-   * Threads:   [any]
-   * Ownership: bytes are passed to `write(sink, bytes)`, to be copied at once.
-   * Lifetime:  for the call.
-   * Errors:    KCM_ERR_NOT_FOUND for an absent value.
-   * Since:     kcm.object/1 */
+  /* The value as compact JSON, in one or several pieces. kind and apiVersion are not part of cached
+   * objects. Threads:   [any] Ownership: bytes are passed to `write(sink, bytes)`, to be copied at
+   * once. Lifetime:  for the call. Errors:    KCM_ERR_NOT_FOUND for an absent value. Since:
+   * kcm.object/1 */
   int32_t (*to_json)(kcm_cursor at, void (*write)(void* sink, kcm_str bytes), void* sink);
 
   /* 1 when both values are equal, members in any order.

@@ -2,9 +2,10 @@
  * kcm/plugin.h: the entry of a plugin and what its controllers implement.
  *
  * Life of a controller instance (one generation of one controller):
- *   create -> on_event (initial objects) -> [load_state] -> start -> reconcile, on_event, on_task, timers -> [save_state] -> stop -> destroy
- * on_event may be called from create's return on. Between stop's return and destroy nothing is called; after destroy nothing at all.
- * A stopped instance never runs again: a rollback creates a new one. */
+ *   create -> on_event (initial objects) -> [load_state] -> start -> reconcile, on_event, on_task,
+ * timers -> [save_state] -> stop -> destroy on_event may be called from create's return on. Between
+ * stop's return and destroy nothing is called; after destroy nothing at all. A stopped instance
+ * never runs again: a rollback creates a new one. */
 #ifndef KCM_PLUGIN_H
 #define KCM_PLUGIN_H
 
@@ -31,7 +32,8 @@ typedef struct kcm_create {
 #define KCM_EVENT_DELETE 3u
 /* kcm_event.flags */
 #define KCM_EVENT_INITIAL 1u   /* add of the first list, or of the replay to a new instance */
-#define KCM_EVENT_TOMBSTONE 2u /* delete seen by a relist only: the object may be arbitrarily old */
+#define KCM_EVENT_TOMBSTONE 2u /* delete seen by a relist only: the object may be arbitrarily old \
+                                */
 #define KCM_EVENT_RESYNC 4u    /* update without a change */
 
 /* One change of one watched object. Objects are borrowed for the call: add_ref to keep one. */
@@ -55,10 +57,12 @@ typedef struct kcm_reconcile {
 } kcm_reconcile;
 
 /* kcm_outcome.kind */
-#define KCM_OUTCOME_DONE 1u    /* nothing more to do: the failure count is forgotten */
-#define KCM_OUTCOME_AFTER 2u   /* done for now, again after delay_ns: the failure count is forgotten */
-#define KCM_OUTCOME_RETRY 3u   /* failed in a way that passes: again with back-off, logged at 2 */
-#define KCM_OUTCOME_ERROR 4u   /* failed: again with back-off, logged as error, counted against the build */
+#define KCM_OUTCOME_DONE 1u /* nothing more to do: the failure count is forgotten */
+#define KCM_OUTCOME_AFTER \
+  2u /* done for now, again after delay_ns: the failure count is forgotten */
+#define KCM_OUTCOME_RETRY 3u /* failed in a way that passes: again with back-off, logged at 2 */
+#define KCM_OUTCOME_ERROR \
+  4u /* failed: again with back-off, logged as error, counted against the build */
 
 typedef struct kcm_outcome {
   uint32_t size;
@@ -70,13 +74,12 @@ typedef struct kcm_controller_api {
   uint32_t size;
   uint32_t flags; /* none defined: 0 */
 
-  /* Makes an instance. Must not write to the API server and should not block; configuration is checked here.
-   * Threads:   [control & !started]
-   * Ownership: *out is the plugin's until destroy; `args` is borrowed for the call, args->host and args->context stay valid.
-   * Lifetime:  the instance lives until destroy.
-   * Errors:    any code but KCM_OK refuses this build (or this controller at start-up): text says what and the fix.
-   *            KCM_ERR_UNSUPPORTED: the controller decided to skip itself (logged, not an error).
-   * Since:     1.0 */
+  /* Makes an instance. Must not write to the API server and should not block; configuration is
+   * checked here. Threads:   [control & !started] Ownership: *out is the plugin's until destroy;
+   * `args` is borrowed for the call, args->host and args->context stay valid. Lifetime:  the
+   * instance lives until destroy. Errors:    any code but KCM_OK refuses this build (or this
+   * controller at start-up): text says what and the fix. KCM_ERR_UNSUPPORTED: the controller
+   * decided to skip itself (logged, not an error). Since:     1.0 */
   int32_t (*create)(const kcm_create* args, kcm_controller** out, kcm_error* error);
 
   /* Work may begin: caches are synced, the lease is held. Workers run once it has returned.
@@ -99,9 +102,10 @@ typedef struct kcm_controller_api {
    * Threads:   [worker]
    * Ownership: `run` is borrowed; `outcome` is the host's.
    * Lifetime:  for the call.
-   * Errors:    returning anything but KCM_OK means the call itself failed (an exception was caught): handled as KCM_OUTCOME_ERROR.
-   * Since:     1.0 */
-  int32_t (*reconcile)(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome, kcm_error* error);
+   * Errors:    returning anything but KCM_OK means the call itself failed (an exception was
+   * caught): handled as KCM_OUTCOME_ERROR. Since:     1.0 */
+  int32_t (*reconcile)(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome,
+                       kcm_error* error);
 
   /* A declared task is due. NULL when no tasks are declared.
    * Threads:   one thread per task
@@ -111,13 +115,9 @@ typedef struct kcm_controller_api {
    * Since:     1.0 */
   int32_t (*on_task)(kcm_controller* self, uint32_t task, kcm_scope* scope, kcm_error* error);
 
-  /* Ends work. Every callback the host owes (timers, completions) has been delivered, cancelled, before it returns; blocked host
-   * calls of other threads return KCM_ERR_STOPPED.
-   * Threads:   [control & started]
-   * Ownership: none changes.
-   * Lifetime:  -
-   * Errors:    none.
-   * Since:     1.0 */
+  /* Ends work. Every callback the host owes (timers, completions) has been delivered, cancelled,
+   * before it returns; blocked host calls of other threads return KCM_ERR_STOPPED. Threads:
+   * [control & started] Ownership: none changes. Lifetime:  - Errors:    none. Since:     1.0 */
   void (*stop)(kcm_controller* self);
 
   /* Frees the instance and every object reference it holds.
@@ -128,28 +128,24 @@ typedef struct kcm_controller_api {
    * Since:     1.0 */
   void (*destroy)(kcm_controller* self);
 
-  /* Optional (NULL). Writes state that makes the next build's start cheaper; never needed for correctness.
-   * Threads:   [control & started], no reconcile running
-   * Ownership: the text is passed to `write(sink, bytes)`, copied at once.
-   * Lifetime:  for the call.
-   * Errors:    anything but KCM_OK: no state is handed over.
-   * Since:     1.0 */
-  int32_t (*save_state)(kcm_controller* self, void (*write)(void* sink, kcm_str bytes), void* sink, kcm_error* error);
+  /* Optional (NULL). Writes state that makes the next build's start cheaper; never needed for
+   * correctness. Threads:   [control & started], no reconcile running Ownership: the text is passed
+   * to `write(sink, bytes)`, copied at once. Lifetime:  for the call. Errors:    anything but
+   * KCM_OK: no state is handed over. Since:     1.0 */
+  int32_t (*save_state)(kcm_controller* self, void (*write)(void* sink, kcm_str bytes), void* sink,
+                        kcm_error* error);
 
-  /* Optional (NULL). Reads what the old build's save_state wrote; must accept foreign and old content.
-   * Threads:   [control & !started]
-   * Ownership: `bytes` is borrowed.
-   * Lifetime:  for the call.
-   * Errors:    anything but KCM_OK: state is ignored, the swap goes on.
-   * Since:     1.0 */
+  /* Optional (NULL). Reads what the old build's save_state wrote; must accept foreign and old
+   * content. Threads:   [control & !started] Ownership: `bytes` is borrowed. Lifetime:  for the
+   * call. Errors:    anything but KCM_OK: state is ignored, the swap goes on. Since:     1.0 */
   int32_t (*load_state)(kcm_controller* self, kcm_str bytes, kcm_error* error);
 
   /* Optional (NULL: always healthy). Cheap.
    * Threads:   [control]
    * Ownership: -
    * Lifetime:  -
-   * Errors:    anything but KCM_OK fails /healthz under the controller's name and ends the probation of a new build.
-   * Since:     1.0 */
+   * Errors:    anything but KCM_OK fails /healthz under the controller's name and ends the
+   * probation of a new build. Since:     1.0 */
   int32_t (*health)(kcm_controller* self, kcm_error* error);
 
   /* append below this line */
@@ -163,7 +159,7 @@ typedef struct kcm_plugin {
   uint32_t magic;     /* KCM_PLUGIN_MAGIC */
   uint32_t abi_major; /* KCM_ABI_MAJOR of the headers it was built with */
   uint32_t abi_minor;
-  kcm_str name;     /* unique in a host: "pod". A file with the same name replaces the loaded build. */
+  kcm_str name; /* unique in a host: "pod". A file with the same name replaces the loaded build. */
   kcm_str version;
   kcm_str vendor;
   kcm_str build_id; /* anything that tells two builds apart */

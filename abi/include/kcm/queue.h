@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/queue.h: the controller's work queues, table "kcm.queue/1". The host owns queues: keys outlive a swap of the plugin that added them. A key waits once and is with one worker at most. */
+ * kcm/queue.h: the controller's work queues, table "kcm.queue/1". The host owns queues: keys
+ * outlive a swap of the plugin that added them. A key waits once and is with one worker at most. */
 #ifndef KCM_QUEUE_H
 #define KCM_QUEUE_H
 
@@ -65,7 +66,6 @@ typedef struct kcm_queue_api {
 
   /* append below this line */
 } kcm_queue_api;
-
 
 #ifdef __cplusplus
 }

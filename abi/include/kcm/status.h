@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kcm/status.h: the one list of status codes of the ABI. Kubernetes' own reasons first, ours after 1000.
- * A number is never reused and never changes its meaning. */
+ * kcm/status.h: the one list of status codes of the ABI. Kubernetes' own reasons first, ours after
+ * 1000. A number is never reused and never changes its meaning. */
 #ifndef KCM_STATUS_H
 #define KCM_STATUS_H
 
@@ -24,9 +24,10 @@
 #define KCM_ERR_UNSUPPORTED_MEDIA_TYPE 15
 
 /* Ours. */
-#define KCM_ERR_TRANSPORT 1000   /* no answer arrived: whether a write took place is unknown */
-#define KCM_ERR_STOPPED 1001     /* after stop(): nothing is done for this instance any more */
-#define KCM_ERR_FENCED 1002      /* the lease or the generation is not ours (any more): nothing was sent */
+#define KCM_ERR_TRANSPORT 1000 /* no answer arrived: whether a write took place is unknown */
+#define KCM_ERR_STOPPED 1001   /* after stop(): nothing is done for this instance any more */
+#define KCM_ERR_FENCED \
+  1002 /* the lease or the generation is not ours (any more): nothing was sent */
 #define KCM_ERR_CANCELLED 1003   /* the caller's cancellation fired first */
 #define KCM_ERR_UNSUPPORTED 1004 /* this host or server does not offer it */
 #define KCM_ERR_INTERNAL 1005    /* a bug or an exception on the side that answers */

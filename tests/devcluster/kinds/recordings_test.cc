@@ -8,6 +8,7 @@
 #include <fstream>
 #include <regex>
 
+#include "build_paths.h"
 #include "devcluster/kinds/cluster_of_kinds.h"
 
 namespace kcm::devcluster::kinds {

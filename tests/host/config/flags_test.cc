@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "build_paths.h"
+
 namespace kcm::host::config {
 namespace {
 

@@ -9,39 +9,55 @@ namespace kcm::harness {
 namespace {
 
 Json Workload(const char* kind, const std::string& name, int replicas) {
-  return {{"apiVersion", "apps/v1"}, {"kind", kind}, {"metadata", {{"name", name}}},
-          {"spec", {{"replicas", replicas}, {"selector", {{"matchLabels", {{"app", name}}}}}, {"template", PodTemplate({{"app", name}})}}}};
+  return {{"apiVersion", "apps/v1"},
+          {"kind", kind},
+          {"metadata", {{"name", name}}},
+          {"spec",
+           {{"replicas", replicas},
+            {"selector", {{"matchLabels", {{"app", name}}}}},
+            {"template", PodTemplate({{"app", name}})}}}};
 }
 
 TEST(Controllers, HOST_09_EmptyListRunsNothing) {
-  Cluster cluster({.plugins = {"pod"}, .flags = {"--controllers="}, .nodes = 0, .scheduler = false, .secure_port = true});
-  const test::Reply reply = test::Send(cluster.host().secure_port(), {.target = "/healthz?verbose"});
+  Cluster cluster({.plugins = {"pod"},
+                   .flags = {"--controllers="},
+                   .nodes = 0,
+                   .scheduler = false,
+                   .secure_port = true});
+  const test::Reply reply =
+      test::Send(cluster.host().secure_port(), {.target = "/healthz?verbose"});
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.body, "[+]ping ok\nhealthz check passed\n");
   cluster.Advance(60s);
   EXPECT_TRUE(cluster.host_running());
   for (const auto& e : cluster.Audit()) {
     if (e.user_agent.find("kube-controller-manager/") != 0) continue;
-    const bool authentication = e.uri.find("extension-apiserver-authentication") != std::string::npos;
+    const bool authentication =
+        e.uri.find("extension-apiserver-authentication") != std::string::npos;
     EXPECT_TRUE(authentication || e.uri.find("/healthz") == 0) << e.method << " " << e.uri;
   }
 }
 
 TEST(Controllers, HOST_28_OldServerWithoutWatchList) {
-  Cluster cluster({.plugins = {"pod", "namespace"}, .watch_list = false, .server_version = "v1.28.15"});
+  Cluster cluster(
+      {.plugins = {"pod", "namespace"}, .watch_list = false, .server_version = "v1.28.15"});
   // Settle has waited for every informer to be at the store's version.
   cluster.Create(Workload("Deployment", "web", 3));
   cluster.Until("the first rollout", [&] {
-    return cluster.Get("deployments", "web").value("/status/availableReplicas"_json_pointer, 0) == 3;
+    return cluster.Get("deployments", "web").value("/status/availableReplicas"_json_pointer, 0) ==
+           3;
   });
-  cluster.MergePatch("deployments", "web", {{"spec", {{"template", PodTemplate({{"app", "web"}}, "nginx:2")}}}});
+  cluster.MergePatch("deployments", "web",
+                     {{"spec", {{"template", PodTemplate({{"app", "web"}}, "nginx:2")}}}});
   cluster.Until("the second rollout", [&] {
     const Json d = cluster.Get("deployments", "web");
-    return d["status"].value("observedGeneration", 0) == 2 && d["status"].value("updatedReplicas", 0) == 3 &&
-           d["status"].value("replicas", 0) == 3 && d["status"].value("availableReplicas", 0) == 3;
+    return d["status"].value("observedGeneration", 0) == 2 &&
+           d["status"].value("updatedReplicas", 0) == 3 && d["status"].value("replicas", 0) == 3 &&
+           d["status"].value("availableReplicas", 0) == 3;
   });
   int watches = 0;
-  for (const auto& e : cluster.Audit()) watches += e.uri.find("sendInitialEvents=true") != std::string::npos && e.code == 200;
+  for (const auto& e : cluster.Audit())
+    watches += e.uri.find("sendInitialEvents=true") != std::string::npos && e.code == 200;
   EXPECT_EQ(watches, 0);
 }
 

@@ -13,7 +13,9 @@ class EventPath : public ::testing::Test {
   void Report(const std::string& about, const std::vector<std::string>& events) {
     Json data{{"about", about}};
     for (size_t i = 0; i < events.size(); ++i) data[std::to_string(1000 + i)] = events[i];
-    cluster.Create({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "report-" + std::to_string(++reports_)}}},
+    cluster.Create({{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", {{"name", "report-" + std::to_string(++reports_)}}},
                     {"data", data}});
     cluster.Settle();
   }
@@ -21,11 +23,15 @@ class EventPath : public ::testing::Test {
   int EventWrites() {
     int n = 0;
     for (const auto& e : cluster.Audit())
-      n += (e.method == "POST" || e.method == "PATCH") && e.uri.find("/namespaces/default/events") != std::string::npos &&
+      n += (e.method == "POST" || e.method == "PATCH") &&
+           e.uri.find("/namespaces/default/events") != std::string::npos &&
            e.user_agent.find("kube-controller-manager/") == 0;
     return n;
   }
-  Cluster cluster{{.plugins = {"test-events"}, .nodes = 0, .scheduler = false, .service_account_credentials = false}};
+  Cluster cluster{{.plugins = {"test-events"},
+                   .nodes = 0,
+                   .scheduler = false,
+                   .service_account_credentials = false}};
 
  private:
   int reports_ = 0;
@@ -70,7 +76,8 @@ TEST_F(EventPath, HOST_37_SpamIsHeldBack) {
   (void)EventWrites();
   for (int part = 0; part < 10; ++part) {
     std::vector<std::string> events;
-    for (int i = 0; i < 10; ++i) events.push_back("Reason" + std::to_string(part * 10 + i) + "|message");
+    for (int i = 0; i < 10; ++i)
+      events.push_back("Reason" + std::to_string(part * 10 + i) + "|message");
     Report("v1/Pod/default/p", events);
     cluster.Advance(900ms);
   }
@@ -89,7 +96,8 @@ TEST_F(EventPath, HOST_38_EventsOfClusterScopedObjectsAreInDefault) {
   const std::vector<Json> events = cluster.List("events", "");
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]["metadata"]["namespace"], "default");
-  EXPECT_EQ(events[0]["metadata"]["name"].get<std::string>().rfind("n1.", 0), 0u) << events[0]["metadata"]["name"];
+  EXPECT_EQ(events[0]["metadata"]["name"].get<std::string>().rfind("n1.", 0), 0u)
+      << events[0]["metadata"]["name"];
   EXPECT_EQ(events[0]["involvedObject"]["kind"], "Node");
 }
 

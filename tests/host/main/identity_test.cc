@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who the host is to the server: service accounts, user agents, its share of requests (spec/host.md 3 and 7).
+// Who the host is to the server: service accounts, user agents, its share of requests (spec/host.md
+// 3 and 7).
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -10,8 +11,13 @@ namespace kcm::harness {
 namespace {
 
 Json Deployment(const std::string& name, int replicas) {
-  return {{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"metadata", {{"name", name}}},
-          {"spec", {{"replicas", replicas}, {"selector", {{"matchLabels", {{"app", name}}}}}, {"template", PodTemplate({{"app", name}})}}}};
+  return {{"apiVersion", "apps/v1"},
+          {"kind", "Deployment"},
+          {"metadata", {{"name", name}}},
+          {"spec",
+           {{"replicas", replicas},
+            {"selector", {{"matchLabels", {{"app", name}}}}},
+            {"template", PodTemplate({{"app", name}})}}}};
 }
 
 TEST(Identity, ControllersWriteAsTheirServiceAccountAndInformersAsRoot) {
@@ -37,10 +43,13 @@ TEST(Identity, ControllersWriteAsTheirServiceAccountAndInformersAsRoot) {
 
 TEST(Identity, HOST_16_DeletedServiceAccountComesBack) {
   Cluster cluster({.plugins = {"pod"}});
-  cluster.Create({{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}});  // admission wants it for pods
+  cluster.Create({{"apiVersion", "v1"},
+                  {"kind", "ServiceAccount"},
+                  {"metadata", {{"name", "default"}}}});  // admission wants it for pods
   cluster.Delete("serviceaccounts", "replicaset-controller", Json::object(), "kube-system");
   cluster.Create(Deployment("web", 2));
-  cluster.Until("the pods", [&] { return cluster.List("pods", "default", "app=web").size() == 2; }, 60s, 1s);
+  cluster.Until(
+      "the pods", [&] { return cluster.List("pods", "default", "app=web").size() == 2; }, 60s, 1s);
   EXPECT_TRUE(cluster.Find("serviceaccounts", "replicaset-controller", "kube-system"));
 }
 
@@ -48,7 +57,8 @@ TEST(Identity, HOST_17_UserAgentNamesTheController) {
   Cluster cluster({.plugins = {"pod"}, .service_account_credentials = false});
   cluster.Create(Deployment("web", 1));
   cluster.Settle();
-  const std::regex want("^kube-controller-manager/\\S+ \\(linux/\\w+\\) kubernetes/[^/]+/deployment-controller$");
+  const std::regex want(
+      "^kube-controller-manager/\\S+ \\(linux/\\w+\\) kubernetes/[^/]+/deployment-controller$");
   int updates = 0;
   for (const auto& e : cluster.Audit()) {
     if (e.uri.find("/deployments/web/status") == std::string::npos) continue;

@@ -17,7 +17,11 @@ namespace {
 const char kLeases[] = "/leases/kube-controller-manager";
 
 Options WithLease() {
-  return {.plugins = {"pod"}, .flags = {"--leader-elect=true"}, .nodes = 0, .scheduler = false, .service_account_credentials = false};
+  return {.plugins = {"pod"},
+          .flags = {"--leader-elect=true"},
+          .nodes = 0,
+          .scheduler = false,
+          .service_account_credentials = false};
 }
 
 // A host beside the cluster's own, under another name in the audit.
@@ -28,8 +32,12 @@ class Second {
     run.clock = &clock_;
     run.program = "second";
     run.any_secure_port = true;
-    run.args = {"--kubeconfig=" + cluster.dir() + "/kubeconfig", "--plugin-dir=" + cluster.plugin_dir(), "--plugin-watch=false",
-                "--bind-address=127.0.0.1", "--leader-elect=true", "--warm-standby=false"};
+    run.args = {"--kubeconfig=" + cluster.dir() + "/kubeconfig",
+                "--plugin-dir=" + cluster.plugin_dir(),
+                "--plugin-watch=false",
+                "--bind-address=127.0.0.1",
+                "--leader-elect=true",
+                "--warm-standby=false"};
     run.out = run.err = [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       log_ += line;
@@ -67,8 +75,9 @@ rules::WallTime TimeOf(const Json& lease, const char* field) {
 TEST(Lease, HOST_18_ContentAndRenewals) {
   Cluster cluster(WithLease());
   const Json first = cluster.Get("leases", "kube-controller-manager", "kube-system");
-  EXPECT_TRUE(std::regex_match(first["spec"]["holderIdentity"].get<std::string>(),
-                               std::regex("[^_]+_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")))
+  EXPECT_TRUE(std::regex_match(
+      first["spec"]["holderIdentity"].get<std::string>(),
+      std::regex("[^_]+_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")))
       << first.dump();
   EXPECT_EQ(first["spec"]["leaseDurationSeconds"], 15);
   EXPECT_EQ(first["spec"]["leaseTransitions"], 0);
@@ -115,13 +124,18 @@ TEST(Lease, HOST_19_StandbyOnlyLooksAtTheLease) {
   }
   EXPECT_GE(looks, 13);
   EXPECT_FALSE(standby.host().ControllersStarted());
-  EXPECT_NE(standby.host().MetricsText().find("leader_election_master_status{name=\"kube-controller-manager\"} 0"), std::string::npos);
-  EXPECT_EQ(test::Send(standby.host().secure_port(), {.target = "/healthz"}).status, 200) << standby.log();
+  EXPECT_NE(standby.host().MetricsText().find(
+                "leader_election_master_status{name=\"kube-controller-manager\"} 0"),
+            std::string::npos);
+  EXPECT_EQ(test::Send(standby.host().secure_port(), {.target = "/healthz"}).status, 200)
+      << standby.log();
 }
 
 TEST(Lease, HOST_24_LossEndsTheHostAndAllItsWrites) {
   Cluster cluster(WithLease());
-  cluster.Create({{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}});  // admission wants it for pods
+  cluster.Create({{"apiVersion", "v1"},
+                  {"kind", "ServiceAccount"},
+                  {"metadata", {{"name", "default"}}}});  // admission wants it for pods
   cluster.Until("a renewal", [&] {
     for (const auto& e : cluster.Audit())
       if (e.method == "PUT" && e.uri.find(kLeases) != std::string::npos) return true;
@@ -160,11 +174,17 @@ TEST(Lease, HOST_24_LossEndsTheHostAndAllItsWrites) {
   (void)cluster.Audit();
   // Work that would have been done: nobody does it, and nobody releases the lease.
   cluster.server().ClearFaults();
-  cluster.Create({{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"metadata", {{"name", "late"}}},
-                  {"spec", {{"replicas", 2}, {"selector", {{"matchLabels", {{"a", "b"}}}}}, {"template", PodTemplate({{"a", "b"}})}}}});
+  cluster.Create({{"apiVersion", "apps/v1"},
+                  {"kind", "ReplicaSet"},
+                  {"metadata", {{"name", "late"}}},
+                  {"spec",
+                   {{"replicas", 2},
+                    {"selector", {{"matchLabels", {{"a", "b"}}}}},
+                    {"template", PodTemplate({{"a", "b"}})}}}});
   EXPECT_EQ(cluster.StopHost(), 1);
   for (const auto& e : cluster.Audit())
-    EXPECT_TRUE(e.method == "GET" || e.user_agent.find("kube-controller-manager/") != 0) << e.method << " " << e.uri;
+    EXPECT_TRUE(e.method == "GET" || e.user_agent.find("kube-controller-manager/") != 0)
+        << e.method << " " << e.uri;
   EXPECT_TRUE(cluster.List("pods").empty());
 }
 

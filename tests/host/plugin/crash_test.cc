@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crash attribution: the last line names plugin, build, controller and key; a record is left; records are counted per build.
+// Crash attribution: the last line names plugin, build, controller and key; a record is left;
+// records are counted per build.
 #include "host/plugin/crash.h"
 
 #include <gtest/gtest.h>
@@ -22,11 +23,13 @@ TEST(CrashDeathTest, SignalInsideAPluginIsAttributed) {
         InstallCrashHandler();
         SetCrashDir(records);
         const Entry outer("pod", "abcdef0123456789", "job-controller", Role::kControl);
-        const Entry entry("pod", "abcdef0123456789", "replicaset-controller", Role::kWorker, "default/web");
+        const Entry entry("pod", "abcdef0123456789", "replicaset-controller", Role::kWorker,
+                          "default/web");
         ::raise(SIGSEGV);
       },
       testing::KilledBySignal(SIGSEGV),
-      "F fatal signal 11 in plugin=\"pod\" build=\"abcdef0123456789\" controller=\"replicaset-controller\" key=\"default/web\"");
+      "F fatal signal 11 in plugin=\"pod\" build=\"abcdef0123456789\" "
+      "controller=\"replicaset-controller\" key=\"default/web\"");
 }
 
 TEST(CrashDeathTest, RecordIsLeftAndOnlyThatBuildCounts) {
@@ -36,7 +39,8 @@ TEST(CrashDeathTest, RecordIsLeftAndOnlyThatBuildCounts) {
       {
         InstallCrashHandler();
         SetCrashDir(dir.path());
-        const Entry entry("pod", "abcdef0123456789", "replicaset-controller", Role::kWorker, "default/web");
+        const Entry entry("pod", "abcdef0123456789", "replicaset-controller", Role::kWorker,
+                          "default/web");
         ::raise(SIGABRT);
       },
       testing::KilledBySignal(SIGABRT), "fatal signal 6");

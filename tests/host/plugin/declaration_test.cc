@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading declarations: what is copied, what is refused and with which words. Declarations are foreign data: nothing may crash.
+// Reading declarations: what is copied, what is refused and with which words. Declarations are
+// foreign data: nothing may crash.
 #include "host/plugin/declaration.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +59,9 @@ struct Parts {
     api.create = [](const kcm_create*, kcm_controller**, kcm_error*) -> int32_t { return 0; };
     api.start = [](kcm_controller*, kcm_error*) -> int32_t { return 0; };
     api.on_event = [](kcm_controller*, const kcm_event*) {};
-    api.reconcile = [](kcm_controller*, const kcm_reconcile*, kcm_outcome*, kcm_error*) -> int32_t { return 0; };
+    api.reconcile = [](kcm_controller*, const kcm_reconcile*, kcm_outcome*, kcm_error*) -> int32_t {
+      return 0;
+    };
     api.on_task = [](kcm_controller*, uint32_t, kcm_scope*, kcm_error*) -> int32_t { return 0; };
     api.stop = api.destroy = [](kcm_controller*) {};
     controller.size = sizeof(controller);
@@ -110,7 +113,8 @@ TEST(PluginDeclaration, WholeOneIsCopied) {
   EXPECT_EQ(c.qps_factor, 1.0) << "0 means the flag's own rate";
   EXPECT_EQ(c.api, &parts.api);
   const std::string text = Describe(*read);
-  for (const char* want : {"\"name\": \"c1\"", "\"--vendor-level\"", "\"v1/pods\"", "\"spec.nodeName\"", "\"abi\": \"1."})
+  for (const char* want : {"\"name\": \"c1\"", "\"--vendor-level\"", "\"v1/pods\"",
+                           "\"spec.nodeName\"", "\"abi\": \"1."})
     EXPECT_NE(text.find(want), std::string::npos) << want << " is missing in " << text;
 }
 
@@ -130,43 +134,83 @@ TEST(PluginDeclaration, TableOfRefusals) {
     std::function<void(Parts&)> damage;
     const char* want;
   } rows[] = {
-      {"magic", [](Parts& p) { p.plugin.magic = 1; }, "p.so: kcm_plugin_entry does not hold a plugin: export the constant of kcm/plugin.h"},
-      {"major", [](Parts& p) { p.plugin.abi_major = 9; }, "p.so: built for ABI 9.0, this host speaks 1.0: rebuild the plugin or use a newer host"},
-      {"major decides before sizes", [](Parts& p) { p.plugin.abi_major = 9; p.plugin.size = 4; },
+      {"magic", [](Parts& p) { p.plugin.magic = 1; },
+       "p.so: kcm_plugin_entry does not hold a plugin: export the constant of kcm/plugin.h"},
+      {"major", [](Parts& p) { p.plugin.abi_major = 9; },
+       "p.so: built for ABI 9.0, this host speaks 1.0: rebuild the plugin or use a newer host"},
+      {"major decides before sizes",
+       [](Parts& p) {
+         p.plugin.abi_major = 9;
+         p.plugin.size = 4;
+       },
        "p.so: built for ABI 9.0, this host speaks 1.0: rebuild the plugin or use a newer host"},
       {"short plugin", [](Parts& p) { p.plugin.size = 16; },
-       "p.so: plugin entry is 16 bytes long, at least 96 are needed: rebuild the plugin with the kcm headers of this host"},
-      {"no name", [](Parts& p) { p.plugin.name = {nullptr, 0}; }, "p.so: plugin name is empty"},
-      {"text without bytes", [](Parts& p) { p.plugin.name = {nullptr, 5}; }, "p.so: plugin name is no legal text"},
-      {"endless text", [](Parts& p) { p.plugin.vendor = {"x", UINT64_MAX}; }, "p.so: plugin vendor is no legal text"},
-      {"list without items", [](Parts& p) { p.plugin.controllers = nullptr; }, "p.so: controllers: list of 1 items is not legal"},
+       "p.so: plugin entry is 16 bytes long, at least 96 are needed: rebuild the plugin with the "
+       "kcm headers of this host"},
+      {"no name",
+       [](Parts& p) {
+         p.plugin.name = {nullptr, 0};
+       },
+       "p.so: plugin name is empty"},
+      {"text without bytes",
+       [](Parts& p) {
+         p.plugin.name = {nullptr, 5};
+       },
+       "p.so: plugin name is no legal text"},
+      {"endless text",
+       [](Parts& p) {
+         p.plugin.vendor = {"x", UINT64_MAX};
+       },
+       "p.so: plugin vendor is no legal text"},
+      {"list without items", [](Parts& p) { p.plugin.controllers = nullptr; },
+       "p.so: controllers: list of 1 items is not legal"},
       {"endless list", [](Parts& p) { p.plugin.controller_count = UINT64_MAX; },
        "p.so: controllers: list of 18446744073709551615 items is not legal"},
-      {"controller NULL", [](Parts& p) { p.controllers[0] = nullptr; }, "p.so: controller declaration is NULL"},
-      {"controller twice", [](Parts& p) { p.plugin.controller_count = 2; }, "p.so: declares controller c1 twice"},
+      {"controller NULL", [](Parts& p) { p.controllers[0] = nullptr; },
+       "p.so: controller declaration is NULL"},
+      {"controller twice", [](Parts& p) { p.plugin.controller_count = 2; },
+       "p.so: declares controller c1 twice"},
       {"short controller", [](Parts& p) { p.controller.size = 8; },
-       "p.so: controller declaration is 8 bytes long, at least 208 are needed: rebuild the plugin with the kcm headers of this host"},
-      {"controller without name", [](Parts& p) { p.controller.name.length = 0; }, "p.so: controller name is empty"},
-      {"no identity", [](Parts& p) { p.controller.client_name.length = 0; }, "p.so: controller c1: client name is empty"},
-      {"no table", [](Parts& p) { p.controller.api = nullptr; }, "p.so: controller c1: function table is NULL"},
+       "p.so: controller declaration is 8 bytes long, at least 208 are needed: rebuild the plugin "
+       "with the kcm headers of this host"},
+      {"controller without name", [](Parts& p) { p.controller.name.length = 0; },
+       "p.so: controller name is empty"},
+      {"no identity", [](Parts& p) { p.controller.client_name.length = 0; },
+       "p.so: controller c1: client name is empty"},
+      {"no table", [](Parts& p) { p.controller.api = nullptr; },
+       "p.so: controller c1: function table is NULL"},
       {"short table", [](Parts& p) { p.api.size = 80; },
-       "p.so: controller c1: function table is 80 bytes long, at least 88 are needed: rebuild the plugin with the kcm headers of this host"},
+       "p.so: controller c1: function table is 80 bytes long, at least 88 are needed: rebuild the "
+       "plugin with the kcm headers of this host"},
       {"no destroy", [](Parts& p) { p.api.destroy = nullptr; },
-       "p.so: controller c1: function table lacks one of create, start, on_event, reconcile, stop, destroy"},
-      {"tasks without on_task", [](Parts& p) { p.api.on_task = nullptr; }, "p.so: controller c1: tasks are declared but on_task is NULL"},
-      {"watch without resource", [](Parts& p) { p.watch.resource.length = 0; }, "p.so: controller c1: watch resource is empty"},
-      {"watch without version", [](Parts& p) { p.watch.version.length = 0; }, "p.so: controller c1: watch version is empty"},
-      {"unknown index", [](Parts& p) { p.index.by = 77; }, "p.so: controller c1: index of unknown kind 77"},
-      {"index NULL", [](Parts& p) { p.indexes[0] = nullptr; }, "p.so: controller c1: index is NULL"},
+       "p.so: controller c1: function table lacks one of create, start, on_event, reconcile, stop, "
+       "destroy"},
+      {"tasks without on_task", [](Parts& p) { p.api.on_task = nullptr; },
+       "p.so: controller c1: tasks are declared but on_task is NULL"},
+      {"watch without resource", [](Parts& p) { p.watch.resource.length = 0; },
+       "p.so: controller c1: watch resource is empty"},
+      {"watch without version", [](Parts& p) { p.watch.version.length = 0; },
+       "p.so: controller c1: watch version is empty"},
+      {"unknown index", [](Parts& p) { p.index.by = 77; },
+       "p.so: controller c1: index of unknown kind 77"},
+      {"index NULL", [](Parts& p) { p.indexes[0] = nullptr; },
+       "p.so: controller c1: index is NULL"},
       {"short queue", [](Parts& p) { p.queue.size = 4; },
-       "p.so: controller c1: queue is 4 bytes long, at least 80 are needed: rebuild the plugin with the kcm headers of this host"},
-      {"task without period", [](Parts& p) { p.task.period_ns = 0; }, "p.so: controller c1: task sweep has no period"},
-      {"flag without type", [](Parts& p) { p.flag.type = 0; }, "p.so: controller c1: flag vendor-level has an unknown type"},
-      {"flag without name", [](Parts& p) { p.flag.name.length = 0; }, "p.so: controller c1: flag name is empty"},
-      {"rule NULL", [](Parts& p) { p.rules[0] = nullptr; }, "p.so: controller c1: RBAC rule is NULL"},
-      {"fields without items", [](Parts& p) { p.watch.fields = nullptr; }, "p.so: controller c1: watch fields: list of 1 items is not legal"},
+       "p.so: controller c1: queue is 4 bytes long, at least 80 are needed: rebuild the plugin "
+       "with the kcm headers of this host"},
+      {"task without period", [](Parts& p) { p.task.period_ns = 0; },
+       "p.so: controller c1: task sweep has no period"},
+      {"flag without type", [](Parts& p) { p.flag.type = 0; },
+       "p.so: controller c1: flag vendor-level has an unknown type"},
+      {"flag without name", [](Parts& p) { p.flag.name.length = 0; },
+       "p.so: controller c1: flag name is empty"},
+      {"rule NULL", [](Parts& p) { p.rules[0] = nullptr; },
+       "p.so: controller c1: RBAC rule is NULL"},
+      {"fields without items", [](Parts& p) { p.watch.fields = nullptr; },
+       "p.so: controller c1: watch fields: list of 1 items is not legal"},
   };
-  EXPECT_EQ(ReadDeclaration(nullptr, "p.so").error().message, "p.so: no symbol kcm_plugin_entry: not a plugin");
+  EXPECT_EQ(ReadDeclaration(nullptr, "p.so").error().message,
+            "p.so: no symbol kcm_plugin_entry: not a plugin");
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
     Parts parts;

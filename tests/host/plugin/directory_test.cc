@@ -23,20 +23,23 @@ TEST(PluginDirectory, RightsAreChecked) {
   TempDir dir;
   EXPECT_TRUE(CheckDirectory(dir.path()).ok());
   const Status absent = CheckDirectory(dir / "absent");
-  EXPECT_EQ(absent.error().message,
-            "--plugin-dir " + (dir / "absent") + ": No such file or directory: create it or name another");
+  EXPECT_EQ(absent.error().message, "--plugin-dir " + (dir / "absent") +
+                                        ": No such file or directory: create it or name another");
   WriteAll(dir / "file", "x");
-  EXPECT_EQ(CheckDirectory(dir / "file").error().message, "--plugin-dir " + (dir / "file") + ": not a directory");
+  EXPECT_EQ(CheckDirectory(dir / "file").error().message,
+            "--plugin-dir " + (dir / "file") + ": not a directory");
   for (const unsigned mode : {0775u, 0757u}) {
     ::chmod(dir.path().c_str(), mode);
-    EXPECT_EQ(CheckDirectory(dir.path()).error().message,
-              "--plugin-dir " + dir.path() + ": writable by group or others: chmod go-w " + dir.path());
+    EXPECT_EQ(
+        CheckDirectory(dir.path()).error().message,
+        "--plugin-dir " + dir.path() + ": writable by group or others: chmod go-w " + dir.path());
   }
   ::chmod(dir.path().c_str(), 0700);
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(dir.path().c_str(), 12345, 12345), 0);
-    EXPECT_EQ(CheckDirectory(dir.path()).error().message,
-              "--plugin-dir " + dir.path() + ": must belong to root or the user that runs the host");
+    EXPECT_EQ(
+        CheckDirectory(dir.path()).error().message,
+        "--plugin-dir " + dir.path() + ": must belong to root or the user that runs the host");
   }
 }
 

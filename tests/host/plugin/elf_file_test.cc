@@ -35,14 +35,24 @@ TEST(ElfFile, TableOfBytes) {
       {"without its last byte", good.substr(0, good.size() - 1), Code::kUnavailable, "shorter"},
       {"32 bit", With<uint8_t>(good, EI_CLASS, ELFCLASS32), Code::kInvalid, "another machine"},
       {"big endian", With<uint8_t>(good, EI_DATA, ELFDATA2MSB), Code::kInvalid, "another machine"},
-      {"foreign machine", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_machine), EM_RISCV), Code::kInvalid, "(ELF machine 243)"},
-      {"an object file", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_type), ET_REL), Code::kInvalid, "not a shared object (ELF type 1)"},
-      {"odd section size", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_shentsize), 1), Code::kInvalid, "damaged ELF header"},
-      {"odd segment size", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_phentsize), 1), Code::kInvalid, "damaged ELF header"},
-      {"section table beyond the end", With<uint64_t>(good, offsetof(Elf64_Ehdr, e_shoff), UINT64_MAX - 8), Code::kUnavailable, "shorter"},
-      {"segment table beyond the end", With<uint64_t>(good, offsetof(Elf64_Ehdr, e_phoff), good.size()), Code::kUnavailable, "shorter"},
-      {"no sections", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_shnum), 0), Code::kInvalid, "does not export kcm_plugin_entry"},
-      {"no entry", test::ReadAll(test::Probe("no_entry")), Code::kInvalid, "does not export kcm_plugin_entry"},
+      {"foreign machine", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_machine), EM_RISCV),
+       Code::kInvalid, "(ELF machine 243)"},
+      {"an object file", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_type), ET_REL), Code::kInvalid,
+       "not a shared object (ELF type 1)"},
+      {"odd section size", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_shentsize), 1),
+       Code::kInvalid, "damaged ELF header"},
+      {"odd segment size", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_phentsize), 1),
+       Code::kInvalid, "damaged ELF header"},
+      {"section table beyond the end",
+       With<uint64_t>(good, offsetof(Elf64_Ehdr, e_shoff), UINT64_MAX - 8), Code::kUnavailable,
+       "shorter"},
+      {"segment table beyond the end",
+       With<uint64_t>(good, offsetof(Elf64_Ehdr, e_phoff), good.size()), Code::kUnavailable,
+       "shorter"},
+      {"no sections", With<uint16_t>(good, offsetof(Elf64_Ehdr, e_shnum), 0), Code::kInvalid,
+       "does not export kcm_plugin_entry"},
+      {"no entry", test::ReadAll(test::Probe("no_entry")), Code::kInvalid,
+       "does not export kcm_plugin_entry"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
@@ -55,15 +65,18 @@ TEST(ElfFile, TableOfBytes) {
   }
 }
 
-// Every length of a prefix and many damaged headers: an answer, never a read outside (run under asan).
+// Every length of a prefix and many damaged headers: an answer, never a read outside (run under
+// asan).
 TEST(ElfFile, HostileBytesAreAnswered) {
   const std::string good = test::ReadAll(test::Probe("good"));
-  for (size_t n = 0; n < good.size(); n += n < 512 ? 1 : 97) EXPECT_FALSE(CheckElf(good.substr(0, n), "x.so").ok()) << n;
+  for (size_t n = 0; n < good.size(); n += n < 512 ? 1 : 97)
+    EXPECT_FALSE(CheckElf(good.substr(0, n), "x.so").ok()) << n;
   std::minstd_rand random(7);
   for (int i = 0; i < 20000; ++i) {
     std::string bytes = good;
     for (int k = 0; k < 4; ++k) {
-      // Headers and tables are where offsets are: the first 1 kB and the section headers at the end.
+      // Headers and tables are where offsets are: the first 1 kB and the section headers at the
+      // end.
       const size_t at = (random() & 1u) != 0 ? random() % 1024 : bytes.size() - 1 - random() % 2048;
       bytes[at] = static_cast<char>(random());
     }

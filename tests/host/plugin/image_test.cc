@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading of plugin files: what is refused, with which words, and that nothing of a refused or unloaded file stays mapped.
+// Loading of plugin files: what is refused, with which words, and that nothing of a refused or
+// unloaded file stays mapped.
 #include "host/plugin/image.h"
 
 #include <elf.h>
@@ -25,7 +26,9 @@ using test::WriteAll;
 class Loading : public testing::Test {
  protected:
   Loading() { std::filesystem::create_directory(dir_ / "private"); }
-  Result<std::shared_ptr<Image>> Load(const std::string& file) { return Image::Load(file, {dir_ / "private", trust_key_}); }
+  Result<std::shared_ptr<Image>> Load(const std::string& file) {
+    return Image::Load(file, {dir_ / "private", trust_key_});
+  }
   // Loads `bytes` as p.so; "" when it loads.
   std::string Refusal(const std::string& bytes) {
     WriteAll(file_, bytes);
@@ -54,7 +57,8 @@ TEST_F(Loading, GoodBuildIsMappedFromAPrivateCopyAndGoneAfterwards) {
     ASSERT_EQ((*image)->declaration().controllers.size(), 1u);
     EXPECT_TRUE((*image)->Mapped());
     EXPECT_GT(MappingsOf((*image)->private_path()), 0);
-    EXPECT_EQ(MappingsOf(file_), 0) << "the operator's file itself must not be mapped: it may be overwritten";
+    EXPECT_EQ(MappingsOf(file_), 0)
+        << "the operator's file itself must not be mapped: it may be overwritten";
   }
   ExpectNothingLeft();
 }
@@ -69,7 +73,8 @@ TEST_F(Loading, OverwrittenFileDoesNotChangeALoadedBuild) {
   EXPECT_EQ((*first)->declaration().build_id, "a");
   EXPECT_EQ((*second)->declaration().build_id, "b");
   EXPECT_NE((*first)->private_path(), (*second)->private_path());
-  EXPECT_NE((*first)->declaration().controllers[0].api, (*second)->declaration().controllers[0].api) << "the loader took one for both";
+  EXPECT_NE((*first)->declaration().controllers[0].api, (*second)->declaration().controllers[0].api)
+      << "the loader took one for both";
 }
 
 TEST_F(Loading, ThousandLoadsLeaveNothing) {
@@ -93,21 +98,24 @@ TEST_F(Loading, OtherMachineIsRefused) {
 #else
   const std::string own = "aarch64";
 #endif
-  EXPECT_EQ(Refusal(bytes),
-            file_ + ": built for another machine (ELF machine 22), this host is " + own + ": rebuild the plugin for it");
+  EXPECT_EQ(Refusal(bytes), file_ + ": built for another machine (ELF machine 22), this host is " +
+                                own + ": rebuild the plugin for it");
   ExpectNothingLeft();
 }
 
 TEST_F(Loading, HalfCopiedFileIsNotYetComplete) {
   const std::string bytes = ReadAll(Probe("good"));
-  for (const size_t size : {size_t{0}, size_t{3}, size_t{40}, size_t{64}, bytes.size() / 2, bytes.size() - 1}) {
+  for (const size_t size :
+       {size_t{0}, size_t{3}, size_t{40}, size_t{64}, bytes.size() / 2, bytes.size() - 1}) {
     SCOPED_TRACE(size);
     WriteAll(file_, bytes.substr(0, size));
     const Result<std::shared_ptr<Image>> image = Load(file_);
     ASSERT_FALSE(image.ok());
     EXPECT_EQ(image.code(), Code::kUnavailable);
-    EXPECT_EQ(image.error().message, file_ + ": shorter than its ELF tables say: still being copied, or truncated; copy it again (write "
-                                             "to a temporary name, then rename)");
+    EXPECT_EQ(image.error().message, file_ +
+                                         ": shorter than its ELF tables say: still being copied, "
+                                         "or truncated; copy it again (write "
+                                         "to a temporary name, then rename)");
   }
   ExpectNothingLeft();
 }
@@ -118,16 +126,23 @@ TEST_F(Loading, RefusedBuildsSayWhatAndTheFix) {
     const char* probe;
     std::string want;
   } rows[] = {
-      {"no_entry", ": does not export kcm_plugin_entry: not a plugin (see docs/writing-a-plugin.md)"},
-      {"newer_minor", ": built for ABI 1." + std::to_string(KCM_ABI_MINOR + 1) + ", this host speaks " + host +
+      {"no_entry",
+       ": does not export kcm_plugin_entry: not a plugin (see docs/writing-a-plugin.md)"},
+      {"newer_minor", ": built for ABI 1." + std::to_string(KCM_ABI_MINOR + 1) +
+                          ", this host speaks " + host +
                           ": rebuild the plugin or use a newer host"},
-      {"other_major", ": built for ABI 2." + std::to_string(KCM_ABI_MINOR) + ", this host speaks " + host +
-                          ": rebuild the plugin or use a newer host"},
-      {"short_entry", ": plugin entry is 80 bytes long, at least 96 are needed: rebuild the plugin with the kcm headers of this host"},
-      {"short_table", ": controller probe-controller: function table is 80 bytes long, at least 88 are needed: rebuild the plugin with "
-                      "the kcm headers of this host"},
+      {"other_major", ": built for ABI 2." + std::to_string(KCM_ABI_MINOR) + ", this host speaks " +
+                          host + ": rebuild the plugin or use a newer host"},
+      {"short_entry",
+       ": plugin entry is 80 bytes long, at least 96 are needed: rebuild the plugin with the kcm "
+       "headers of this host"},
+      {"short_table",
+       ": controller probe-controller: function table is 80 bytes long, at least 88 are needed: "
+       "rebuild the plugin with "
+       "the kcm headers of this host"},
       {"no_reconcile",
-       ": controller probe-controller: function table lacks one of create, start, on_event, reconcile, stop, destroy"},
+       ": controller probe-controller: function table lacks one of create, start, on_event, "
+       "reconcile, stop, destroy"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.probe);
@@ -142,7 +157,8 @@ TEST_F(Loading, LoaderErrorsNameTheLibraryOrSymbol) {
     const char* probe;
     const char* want;
   } rows[] = {
-      {"missing_library", "libkcm_absent.so: cannot open shared object file: No such file or directory"},
+      {"missing_library",
+       "libkcm_absent.so: cannot open shared object file: No such file or directory"},
       {"undefined", "undefined symbol: kcm_function_that_nobody_has"},
   };
   for (const auto& row : rows) {
@@ -150,8 +166,11 @@ TEST_F(Loading, LoaderErrorsNameTheLibraryOrSymbol) {
     const std::string refusal = RefusalOf(Probe(row.probe));
     EXPECT_EQ(refusal.find(Probe(row.probe) + ": can not be loaded: "), 0u) << refusal;
     EXPECT_NE(refusal.find(row.want), std::string::npos) << refusal;
-    EXPECT_NE(refusal.find(": link it against its libraries statically or install them"), std::string::npos) << refusal;
-    EXPECT_EQ(refusal.find(dir_ / "private"), std::string::npos) << "names the private copy, which the operator does not know: " << refusal;
+    EXPECT_NE(refusal.find(": link it against its libraries statically or install them"),
+              std::string::npos)
+        << refusal;
+    EXPECT_EQ(refusal.find(dir_ / "private"), std::string::npos)
+        << "names the private copy, which the operator does not know: " << refusal;
     ExpectNothingLeft();
   }
 }
@@ -169,13 +188,16 @@ TEST_F(Loading, FilesThatOthersCanChangeAreRefused) {
     WriteAll(file_, bytes, 0644);
     ASSERT_EQ(::chown(file_.c_str(), 12345, 12345), 0);
     // Root trusts root and itself only.
-    EXPECT_EQ(RefusalOf(file_), file_ + ": owned by user 12345: plugins must belong to root or the user that runs the host (chown)");
+    EXPECT_EQ(RefusalOf(file_), file_ +
+                                    ": owned by user 12345: plugins must belong to root or the "
+                                    "user that runs the host (chown)");
   }
   ExpectNothingLeft();
 }
 
 TEST_F(Loading, PrivateDirIsOursAloneAndThoseOfDeadProcessesGo) {
-  const std::filesystem::path stale = std::filesystem::temp_directory_path() / "kcm-host-2147483646-stale1";
+  const std::filesystem::path stale =
+      std::filesystem::temp_directory_path() / "kcm-host-2147483646-stale1";
   std::filesystem::create_directory(stale);
   const Result<std::string> dir = MakePrivateDir();
   ASSERT_TRUE(dir.ok()) << dir.error().message;

@@ -23,15 +23,26 @@ harness::Options OptionsFor(std::vector<std::string> flags, int nodes) {
 
 }  // namespace
 
-PluginCluster::PluginCluster(const std::vector<std::string>& files, std::vector<std::string> flags, int nodes)
+PluginCluster::PluginCluster(const std::vector<std::string>& files, std::vector<std::string> flags,
+                             int nodes)
     : Cluster(OptionsFor(std::move(flags), nodes)) {
   // The stock role of kube-controller-manager knows nothing of what these plugins write.
-  Create({{"apiVersion", "rbac.authorization.k8s.io/v1"}, {"kind", "ClusterRole"}, {"metadata", {{"name", "probes"}}},
+  Create({{"apiVersion", "rbac.authorization.k8s.io/v1"},
+          {"kind", "ClusterRole"},
+          {"metadata", {{"name", "probes"}}},
           {"rules", {{{"apiGroups", {"*"}}, {"resources", {"*"}}, {"verbs", {"*"}}}}}});
-  Create({{"apiVersion", "rbac.authorization.k8s.io/v1"}, {"kind", "ClusterRoleBinding"}, {"metadata", {{"name", "probes"}}},
-          {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "probes"}}},
-          {"subjects", {{{"kind", "User"}, {"apiGroup", "rbac.authorization.k8s.io"}, {"name", "system:kube-controller-manager"}}}}});
-  for (const std::string& file : files) Install(file, InDir(std::filesystem::path(file).filename().string()));
+  Create(
+      {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+       {"kind", "ClusterRoleBinding"},
+       {"metadata", {{"name", "probes"}}},
+       {"roleRef",
+        {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "probes"}}},
+       {"subjects",
+        {{{"kind", "User"},
+          {"apiGroup", "rbac.authorization.k8s.io"},
+          {"name", "system:kube-controller-manager"}}}}});
+  for (const std::string& file : files)
+    Install(file, InDir(std::filesystem::path(file).filename().string()));
   StartHost();
 }
 
@@ -41,7 +52,8 @@ void PluginCluster::Run(const std::string& what, const std::function<void()>& op
     operation();
     done = true;
   });
-  Until(what, [&] { return done.load(); }, std::chrono::minutes(3), 10ms);
+  Until(
+      what, [&] { return done.load(); }, std::chrono::minutes(3), 10ms);
   thread.join();
   Settle();
 }
@@ -68,7 +80,8 @@ Json PluginCluster::Plugin(const std::string& name) {
     if (p["name"] == name) return p;
   return {};
 }
-Json PluginCluster::Controller(const std::string& plugin, const std::string& controller, size_t keys) {
+Json PluginCluster::Controller(const std::string& plugin, const std::string& controller,
+                               size_t keys) {
   const Json report = Json::parse(host().manager()->Report(keys));
   for (const Json& p : report["plugins"])
     if (p["name"] == plugin)
@@ -83,7 +96,9 @@ int PluginCluster::Mapped(const std::string& file_name) {
 }
 
 void PluginCluster::CreateProbe(const std::string& name, const std::string& mode) {
-  Create({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}, {"annotations", {{"kcm.test/probe", mode}}}}}});
+  Create({{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata", {{"name", name}, {"annotations", {{"kcm.test/probe", mode}}}}}});
 }
 std::string PluginCluster::StampOf(const std::string& name) {
   return Get("configmaps", name)["metadata"]["annotations"].value("kcm.test/build", "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host on devcluster with probe plugins (tests/plugins_bad) in its directory, and operations of its plugin manager while virtual time
-// moves.
+// A host on devcluster with probe plugins (tests/plugins_bad) in its directory, and operations of
+// its plugin manager while virtual time moves.
 #pragma once
 #include <functional>
 #include <string>
@@ -18,13 +18,14 @@ using namespace std::chrono_literals;  // NOLINT: test vocabulary
 class PluginCluster : public harness::Cluster {
  public:
   // Starts the host with these files in the plugin directory. A file "x/y.so" keeps its name.
-  explicit PluginCluster(const std::vector<std::string>& files, std::vector<std::string> flags = {}, int nodes = 0);
+  explicit PluginCluster(const std::vector<std::string>& files, std::vector<std::string> flags = {},
+                         int nodes = 0);
 
   // ---- the manager; an operation runs on a thread of its own while time moves in small steps ----
   Status SwapFile(const std::string& file);
   Status Rollback(const std::string& plugin);
   bool Rescan(bool confirm_removal = true);
-  Json Plugin(const std::string& name);      // of the report; null when it is not loaded
+  Json Plugin(const std::string& name);  // of the report; null when it is not loaded
   Json Controller(const std::string& plugin, const std::string& controller, size_t keys = 100);
   std::vector<std::string> Problems();
   // Number of mappings of private copies of this file's name.

@@ -10,6 +10,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "build_paths.h"
+
 namespace kcm::test {
 
 TempDir::TempDir() {
@@ -21,7 +23,9 @@ TempDir::~TempDir() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::string Probe(const std::string& name) { return std::string(KCM_BUILD_DIR) + "/probes/" + name + ".so"; }
+std::string Probe(const std::string& name) {
+  return std::string(KCM_BUILD_DIR) + "/probes/" + name + ".so";
+}
 
 std::string ReadAll(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -42,7 +46,8 @@ void Install(const std::string& from, const std::string& to) {
 int MappingsOf(const std::string& text) {
   std::ifstream maps("/proc/self/maps");
   int n = 0;
-  for (std::string line; std::getline(maps, line);) n += line.find(text) != std::string::npos ? 1 : 0;
+  for (std::string line; std::getline(maps, line);)
+    n += line.find(text) != std::string::npos ? 1 : 0;
   return n;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the loader share: directories of their own, the probe plugins (tests/plugins_bad), the memory map.
+// What tests of the loader share: directories of their own, the probe plugins (tests/plugins_bad),
+// the memory map.
 #pragma once
 #include <string>
 

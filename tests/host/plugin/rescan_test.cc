@@ -87,7 +87,8 @@ TEST(PluginRescan, BadFileOverAGoodOneIsRefusedOnce) {
     const size_t lines = cluster.log().size();
     EXPECT_FALSE(cluster.Rescan());
     for (size_t i = lines; i < cluster.log().size(); ++i)
-      EXPECT_EQ(cluster.log()[i].find("refused"), std::string::npos) << "tried again though nothing changed: " << cluster.log()[i];
+      EXPECT_EQ(cluster.log()[i].find("refused"), std::string::npos)
+          << "tried again though nothing changed: " << cluster.log()[i];
   }
   EXPECT_EQ(cluster.Plugin("probe")["swaps"], 0);
   Install(Probe("good_b"), cluster.InDir("good.so"));
@@ -103,20 +104,23 @@ TEST(PluginRescan, NamesMustStayClear) {
   Install(Probe("good_b"), cluster.InDir("second.so"));
   EXPECT_FALSE(cluster.Rescan());
   ASSERT_EQ(cluster.Problems().size(), 1u);
-  EXPECT_EQ(cluster.Problems()[0],
-            cluster.InDir("second.so") + ": plugin probe is already loaded from " + good + ": keep one of the two files");
+  EXPECT_EQ(cluster.Problems()[0], cluster.InDir("second.so") +
+                                       ": plugin probe is already loaded from " + good +
+                                       ": keep one of the two files");
   // A controller's name again, from another plugin.
   Install(Probe("same_controller"), cluster.InDir("second.so"));
   EXPECT_FALSE(cluster.Rescan());
-  EXPECT_EQ(cluster.Problems()[0], cluster.InDir("second.so") + ": controller probe-controller is already declared by " + good +
-                                       ": remove one of the two plugins");
+  EXPECT_EQ(cluster.Problems()[0], cluster.InDir("second.so") +
+                                       ": controller probe-controller is already declared by " +
+                                       good + ": remove one of the two plugins");
   fs::remove(cluster.InDir("second.so"));
   // Another plugin in the file of a loaded one.
   Install(Probe("other"), good);
   EXPECT_FALSE(cluster.Rescan());
   ASSERT_EQ(cluster.Problems().size(), 1u);
-  EXPECT_EQ(cluster.Problems()[0],
-            good + ": holds plugin other now, but probe was loaded from it and keeps running: give each plugin a file of its own");
+  EXPECT_EQ(cluster.Problems()[0], good +
+                                       ": holds plugin other now, but probe was loaded from it and "
+                                       "keeps running: give each plugin a file of its own");
   cluster.ExpectStampedBy("a");
   // Files that others may change.
   Install(Probe("good_b"), good);

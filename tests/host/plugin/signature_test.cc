@@ -41,14 +41,15 @@ class Signer {
     std::string out(64, '\0');
     size_t n = out.size();
     EVP_DigestSignInit(ctx, nullptr, nullptr, nullptr, key_);
-    EVP_DigestSign(ctx, reinterpret_cast<unsigned char*>(out.data()), &n, reinterpret_cast<const unsigned char*>(bytes.data()),
-                   bytes.size());
+    EVP_DigestSign(ctx, reinterpret_cast<unsigned char*>(out.data()), &n,
+                   reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
     EVP_MD_CTX_free(ctx);
     return out;
   }
   static std::string Base64(const std::string& raw) {
     std::string out(4 * ((raw.size() + 2) / 3), '\0');
-    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()), reinterpret_cast<const unsigned char*>(raw.data()),
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                    reinterpret_cast<const unsigned char*>(raw.data()),
                     static_cast<int>(raw.size()));
     return out;
   }
@@ -65,23 +66,31 @@ TEST(PluginSignature, TableOfSignatures) {
   const std::string bytes = "the bytes of a plugin";
   const std::string good = ours.Sign(bytes);
   const std::string keys = dir / "keys.pem";
-  const std::string odd = "p.so.sig: not an Ed25519 signature (64 bytes, or their base64 text): sign the file again";
-  const std::string wrong = "p.so: its signature does not verify with any key of " + keys + ": use the signed build or add its key";
+  const std::string odd =
+      "p.so.sig: not an Ed25519 signature (64 bytes, or their base64 text): sign the file again";
+  const std::string wrong = "p.so: its signature does not verify with any key of " + keys +
+                            ": use the signed build or add its key";
   const struct {
     const char* name;
     std::string signature, keys, want;
   } rows[] = {
       {"raw", good, keys, ""},
       {"base64", Signer::Base64(good), keys, ""},
-      {"base64 in lines", Signer::Base64(good).substr(0, 44) + "\n" + Signer::Base64(good).substr(44) + "\n", keys, ""},
+      {"base64 in lines",
+       Signer::Base64(good).substr(0, 44) + "\n" + Signer::Base64(good).substr(44) + "\n", keys,
+       ""},
       {"by another of the keys", second.Sign(bytes), keys, ""},
       {"of other bytes", ours.Sign(bytes + "!"), keys, wrong},
       {"by a stranger", stranger.Sign(bytes), keys, wrong},
       {"empty", "", keys, odd},
       {"too short", good.substr(1), keys, odd},
       {"no base64", std::string(88, '*'), keys, odd},
-      {"no key in the file", good, dir / "none.pem", (dir / "none.pem") + ": holds no PEM public key: --plugin-trust-key needs Ed25519 public keys"},
-      {"no such file", good, dir / "absent", (dir / "absent") + ": holds no PEM public key: --plugin-trust-key needs Ed25519 public keys"},
+      {"no key in the file", good, dir / "none.pem",
+       (dir / "none.pem") +
+           ": holds no PEM public key: --plugin-trust-key needs Ed25519 public keys"},
+      {"no such file", good, dir / "absent",
+       (dir / "absent") +
+           ": holds no PEM public key: --plugin-trust-key needs Ed25519 public keys"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
@@ -100,7 +109,8 @@ TEST(PluginSignature, LoadAsksForOneWhenAKeyIsGiven) {
   const LoadOptions options{dir / "private", dir / "keys.pem"};
   Result<std::shared_ptr<Image>> image = Image::Load(file, options);
   ASSERT_FALSE(image.ok());
-  EXPECT_EQ(image.error().message, file + ": no signature " + file + ".sig: --plugin-trust-key asks for one");
+  EXPECT_EQ(image.error().message,
+            file + ": no signature " + file + ".sig: --plugin-trust-key asks for one");
   WriteAll(file + ".sig", signer.Sign(test::ReadAll(file)));
   image = Image::Load(file, options);
   EXPECT_TRUE(image.ok()) << image.error().message;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 200 swaps of the pod plugin while Deployments roll out: no key lost, no pod twice, nothing left mapped, memory bounded.
+// 200 swaps of the pod plugin while Deployments roll out: no key lost, no pod twice, nothing left
+// mapped, memory bounded.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "build_paths.h"
 #include "host/plugin/plugin_cluster.h"
 
 namespace kcm::test {
@@ -28,30 +30,39 @@ class RollingPods : public testing::Test {
  protected:
   RollingPods()
       // kcm-namespace makes the service account that pods run as.
-      : cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so", std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"},
+      : cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so",
+                 std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"},
                 {"--plugin-probation-period=5s", "-v=0"}, /*nodes=*/2) {}
 
   static std::string Name(int i) { return "web-" + std::to_string(i); }
   void CreateDeployments() {
     for (int i = 0; i < kDeployments; ++i)
-      cluster.Create({{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"metadata", {{"name", Name(i)}}},
-                      {"spec", {{"replicas", kReplicas}, {"selector", {{"matchLabels", {{"app", Name(i)}}}}},
-                                {"template", harness::PodTemplate({{"app", Name(i)}})}}}});
+      cluster.Create({{"apiVersion", "apps/v1"},
+                      {"kind", "Deployment"},
+                      {"metadata", {{"name", Name(i)}}},
+                      {"spec",
+                       {{"replicas", kReplicas},
+                        {"selector", {{"matchLabels", {{"app", Name(i)}}}}},
+                        {"template", harness::PodTemplate({{"app", Name(i)}})}}}});
   }
   bool RolledOut(int i) {
     const Json d = cluster.Get("deployments", Name(i));
     const Json& s = d["status"];
-    return s.value("observedGeneration", 0) == d["metadata"]["generation"] && s.value("updatedReplicas", 0) == kReplicas &&
-           s.value("replicas", 0) == kReplicas && s.value("availableReplicas", 0) == kReplicas;
+    return s.value("observedGeneration", 0) == d["metadata"]["generation"] &&
+           s.value("updatedReplicas", 0) == kReplicas && s.value("replicas", 0) == kReplicas &&
+           s.value("availableReplicas", 0) == kReplicas;
   }
   void Roll(int i, int revision) {
-    cluster.MergePatch("deployments", Name(i),
-                       {{"spec", {{"template", {{"metadata", {{"annotations", {{"rev", std::to_string(revision)}}}}}}}}}});
+    cluster.MergePatch(
+        "deployments", Name(i),
+        {{"spec",
+          {{"template", {{"metadata", {{"annotations", {{"rev", std::to_string(revision)}}}}}}}}}});
     ++rollouts;
   }
   void CountWrites() {
     for (const auto& e : cluster.Audit()) {
-      if (e.user_agent.find("kube-controller-manager/") != 0 || e.method != "POST" || e.code != 201) continue;
+      if (e.user_agent.find("kube-controller-manager/") != 0 || e.method != "POST" || e.code != 201)
+        continue;
       const std::string path = e.uri.substr(0, e.uri.find('?'));
       if (path.ends_with("/pods")) ++pods_created;
       if (path.ends_with("/replicasets")) ++sets_created;
@@ -63,7 +74,8 @@ class RollingPods : public testing::Test {
 };
 
 TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
-  const std::string builds[] = {std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so", Probe("kcm-pod-other")};
+  const std::string builds[] = {std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so",
+                                Probe("kcm-pod-other")};
   CreateDeployments();
   size_t warm_kb = 0;
   std::map<double, int> pauses_ms;
@@ -79,7 +91,8 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
     if (n % 20 == 0) CountWrites();
   }
   for (int i = 0; i < kDeployments; ++i)
-    cluster.Until(Name(i) + " is rolled out", [&] { return RolledOut(i); }, std::chrono::minutes(3), 1s);
+    cluster.Until(
+        Name(i) + " is rolled out", [&] { return RolledOut(i); }, std::chrono::minutes(3), 1s);
   cluster.Advance(10s);  // the last probation
   CountWrites();
 
@@ -87,7 +100,8 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
   for (const Json& p : cluster.List("pods")) ++pods[p["metadata"]["labels"]["app"]];
   EXPECT_EQ(pods.size(), static_cast<size_t>(kDeployments));
   for (const auto& [app, count] : pods) EXPECT_EQ(count, kReplicas) << app;
-  // Each rollout runs to its end before the next of the same Deployment begins: so many pods and ReplicaSets, and not one more.
+  // Each rollout runs to its end before the next of the same Deployment begins: so many pods and
+  // ReplicaSets, and not one more.
   EXPECT_GT(rollouts, kSwaps / 10) << "the swaps met too little work";
   EXPECT_EQ(sets_created, kDeployments + rollouts);
   EXPECT_EQ(pods_created, (kDeployments + rollouts) * kReplicas);
@@ -97,13 +111,15 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
   EXPECT_GT(cluster.Mapped("kcm-pod.so"), 0);
   EXPECT_EQ(cluster.Mapped("kcm-pod-other.so"), 0);
   EXPECT_EQ(cluster.Controller("pod", "deployment-controller")["generation"], kSwaps + 1);
-  // Every swap replays all objects: what it took must be given back. Objects and history of the server grow with the rollouts.
-  EXPECT_LT(AnonymousKb(), warm_kb + 64 * 1024) << "from " << warm_kb << " kB after " << kSwaps / 4 << " swaps";
+  // Every swap replays all objects: what it took must be given back. Objects and history of the
+  // server grow with the rollouts.
+  EXPECT_LT(AnonymousKb(), warm_kb + 64 * 1024)
+      << "from " << warm_kb << " kB after " << kSwaps / 4 << " swaps";
   std::ostringstream text;
   for (const auto& [ms, count] : pauses_ms) text << ms << " ms: " << count << "  ";
   RecordProperty("pauses", text.str());
-  std::cout << rollouts << " rollouts, " << pods_created << " pods created; virtual pauses " << text.str() << "; anonymous memory "
-            << warm_kb << " -> " << AnonymousKb() << " kB\n";
+  std::cout << rollouts << " rollouts, " << pods_created << " pods created; virtual pauses "
+            << text.str() << "; anonymous memory " << warm_kb << " -> " << AnonymousKb() << " kB\n";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hot swap of real plugins in a real host (design 9): hand-over, refusals, probation, rollback, fencing.
+// Hot swap of real plugins in a real host (design 9): hand-over, refusals, probation, rollback,
+// fencing.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,18 +21,24 @@ TEST(PluginSwap, NewBuildTakesOverAndTheOldOneIsUnmapped) {
   EXPECT_EQ(cluster.Plugin("probe")["state"], "probation");
   EXPECT_EQ(cluster.Plugin("probe")["buildId"], "b");
   EXPECT_EQ(cluster.Controller("probe", "probe-controller")["generation"], 2);
-  EXPECT_TRUE(cluster.Logged("State loaded by b")) << "save_state of the old build did not reach the new one";
+  EXPECT_TRUE(cluster.Logged("State loaded by b"))
+      << "save_state of the old build did not reach the new one";
   EXPECT_TRUE(cluster.Logged("state of a"));
   cluster.ExpectStampedBy("b");
-  EXPECT_GT(cluster.Mapped("good.so"), 0) << "the old build must stay for a rollback during probation";
+  EXPECT_GT(cluster.Mapped("good.so"), 0)
+      << "the old build must stay for a rollback during probation";
   cluster.Advance(kProbation);
   EXPECT_EQ(cluster.Plugin("probe")["state"], "running");
   EXPECT_EQ(cluster.Mapped("good.so"), 0);
   EXPECT_GT(cluster.Mapped("good_b.so"), 0);
   EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
   EXPECT_EQ(cluster.Metric("kcm_plugin_swaps_total{plugin=\"probe\",result=\"success\"}"), 1);
-  EXPECT_EQ(cluster.Metric("kcm_plugin_info{plugin=\"probe\",version=\"1.0.0\",vendor=\"tests\",build=\"a\"}"), std::nullopt);
-  EXPECT_EQ(cluster.Metric("kcm_plugin_info{plugin=\"probe\",version=\"1.0.0\",vendor=\"tests\",build=\"b\"}"), 1);
+  EXPECT_EQ(cluster.Metric(
+                "kcm_plugin_info{plugin=\"probe\",version=\"1.0.0\",vendor=\"tests\",build=\"a\"}"),
+            std::nullopt);
+  EXPECT_EQ(cluster.Metric(
+                "kcm_plugin_info{plugin=\"probe\",version=\"1.0.0\",vendor=\"tests\",build=\"b\"}"),
+            1);
   cluster.ExpectStampedBy("b");
 }
 
@@ -71,12 +78,17 @@ TEST(PluginSwap, RefusedBuildsLeaveTheOldOneAtWork) {
     const char* probe;
     const char* want;  // after the file's path where it begins with ':'
   } rows[] = {
-      {"fail_create", "probe-controller: create: --probe-level: must not be negative: set it to 0 or more"},
-      {"throw_create", "probe-controller: create: can not read its configuration file /etc/probe.yaml: create it"},
+      {"fail_create",
+       "probe-controller: create: --probe-level: must not be negative: set it to 0 or more"},
+      {"throw_create",
+       "probe-controller: create: can not read its configuration file /etc/probe.yaml: create it"},
       {"fail_health", "probe-controller: health: its backend is gone"},
-      {"fail_start", "probe-controller: start: the licence server does not answer: check --probe-licence"},
-      {"other_major", ": built for ABI 2.0, this host speaks 1.0: rebuild the plugin or use a newer host"},
-      {"no_entry", ": does not export kcm_plugin_entry: not a plugin (see docs/writing-a-plugin.md)"},
+      {"fail_start",
+       "probe-controller: start: the licence server does not answer: check --probe-licence"},
+      {"other_major",
+       ": built for ABI 2.0, this host speaks 1.0: rebuild the plugin or use a newer host"},
+      {"no_entry",
+       ": does not export kcm_plugin_entry: not a plugin (see docs/writing-a-plugin.md)"},
       {"other", ": plugin other is not loaded: put the file into a plugin directory to add it"},
   };
   PluginCluster cluster({Probe("good")});
@@ -90,9 +102,11 @@ TEST(PluginSwap, RefusedBuildsLeaveTheOldOneAtWork) {
     cluster.ExpectStampedBy("a");
     EXPECT_EQ(cluster.Mapped(std::string(row.probe) + ".so"), 0);
   }
-  // Undefined symbols and missing libraries: texts of the loader in the middle (image_test.cc has them).
+  // Undefined symbols and missing libraries: texts of the loader in the middle (image_test.cc has
+  // them).
   for (const char* probe : {"undefined", "missing_library"}) {
-    EXPECT_EQ(MessageOf(cluster.SwapFile(Probe(probe))).find(Probe(probe) + ": can not be loaded: "), 0u);
+    EXPECT_EQ(
+        MessageOf(cluster.SwapFile(Probe(probe))).find(Probe(probe) + ": can not be loaded: "), 0u);
     cluster.ExpectStampedBy("a");
     EXPECT_EQ(cluster.Mapped(std::string(probe) + ".so"), 0);
   }
@@ -105,7 +119,9 @@ TEST(PluginSwap, BuildWhoseRunsFailGoesBack) {
     PluginCluster cluster({Probe("good")});
     ASSERT_EQ(MessageOf(cluster.SwapFile(Probe(probe))), "");
     for (int i = 0; i < 5; ++i) cluster.CreateProbe("victim-" + std::to_string(i));
-    cluster.Until("the old build is back", [&] { return cluster.Plugin("probe")["buildId"] == "a"; }, 10s, 500ms);
+    cluster.Until(
+        "the old build is back", [&] { return cluster.Plugin("probe")["buildId"] == "a"; }, 10s,
+        500ms);
     cluster.Advance(1s);
     const std::string why = cluster.Plugin("probe")["lastError"];
     EXPECT_EQ(why.find("probe-controller: "), 0u) << why;
@@ -125,7 +141,8 @@ TEST(PluginSwap, WaitingRunIsAskedToEnd) {
   cluster.Settle();
   EXPECT_EQ(cluster.StampOf("slow"), "");
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
-  EXPECT_NEAR(cluster.Plugin("probe")["lastPauseMs"].get<double>(), 20000, 500) << "two thirds of the time, then the run is cancelled";
+  EXPECT_NEAR(cluster.Plugin("probe")["lastPauseMs"].get<double>(), 20000, 500)
+      << "two thirds of the time, then the run is cancelled";
   EXPECT_EQ(cluster.StampOf("slow"), "b") << "the cancelled run's key was lost";
 }
 
@@ -134,7 +151,8 @@ TEST(PluginSwap, RunThatDoesNotEndMakesTheSwapFail) {
   cluster.CreateProbe("stuck", "stuck");
   cluster.Settle();
   EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))),
-            "probe-controller: a reconcile of the running build does not end: the swap is given up; see its queues");
+            "probe-controller: a reconcile of the running build does not end: the swap is given "
+            "up; see its queues");
   EXPECT_EQ(cluster.Plugin("probe")["buildId"], "a");
   cluster.ExpectStampedBy("a");  // its other worker goes on
   EXPECT_EQ(cluster.Mapped("good_b.so"), 0);
@@ -142,9 +160,11 @@ TEST(PluginSwap, RunThatDoesNotEndMakesTheSwapFail) {
 
 TEST(PluginSwap, RollbackOnRequestWhileTheOldBuildIsThere) {
   PluginCluster cluster({Probe("good")});
-  EXPECT_EQ(MessageOf(cluster.Rollback("probe")),
-            "plugin probe has no earlier build in memory: its probation is over; install the old file");
-  EXPECT_EQ(MessageOf(cluster.Rollback("absent")), "no plugin absent is loaded: see kcmctl plugins list");
+  EXPECT_EQ(
+      MessageOf(cluster.Rollback("probe")),
+      "plugin probe has no earlier build in memory: its probation is over; install the old file");
+  EXPECT_EQ(MessageOf(cluster.Rollback("absent")),
+            "no plugin absent is loaded: see kcmctl plugins list");
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
   ASSERT_EQ(MessageOf(cluster.Rollback("probe")), "");
   cluster.ExpectStampedBy("a");
@@ -164,12 +184,18 @@ TEST(PluginSwap, BuildsThatMayNotWriteAreFenced) {
   (void)cluster.Audit();
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("rude_b"))), "");
   cluster.ExpectStampedBy("b");
-  // create of both builds and load_state come before the hand-over (fenced), stop and destroy of the old one after it (stopped).
-  for (const char* want : {"where=\"create\" code=1002", "where=\"load_state\" code=1002", "where=\"stop\" code=1001",
-                           "where=\"destroy\" code=1001"})
+  // create of both builds and load_state come before the hand-over (fenced), stop and destroy of
+  // the old one after it (stopped).
+  for (const char* want : {"where=\"create\" code=1002", "where=\"load_state\" code=1002",
+                           "where=\"stop\" code=1001", "where=\"destroy\" code=1001"})
     EXPECT_TRUE(cluster.Logged(want)) << want;
-  for (const auto& e : cluster.Audit()) EXPECT_EQ(e.body.find("kcm.test/rude"), std::string::npos) << e.method << " " << e.uri << " " << e.body;
-  EXPECT_EQ(cluster.Get("configmaps", "target")["metadata"].value("annotations", Json::object()).count("kcm.test/rude"), 0u);
+  for (const auto& e : cluster.Audit())
+    EXPECT_EQ(e.body.find("kcm.test/rude"), std::string::npos)
+        << e.method << " " << e.uri << " " << e.body;
+  EXPECT_EQ(cluster.Get("configmaps", "target")["metadata"]
+                .value("annotations", Json::object())
+                .count("kcm.test/rude"),
+            0u);
 }
 
 TEST(PluginSwap, ControllersOfOnePluginGoTogether) {
@@ -181,7 +207,8 @@ TEST(PluginSwap, ControllersOfOnePluginGoTogether) {
   cluster.ExpectStampedBy("two");
   // A build whose second controller refuses: the first goes back, though it was exchanged already.
   EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("two_fails"))),
-            "probe-second-controller: create: the second controller refuses this configuration: unset --probe-second");
+            "probe-second-controller: create: the second controller refuses this configuration: "
+            "unset --probe-second");
   EXPECT_EQ(cluster.Plugin("probe")["buildId"], "two");
   cluster.ExpectStampedBy("two");
   EXPECT_TRUE(cluster.Controller("probe", "probe-second-controller")["active"]);
@@ -205,7 +232,8 @@ Footprint Measure() {
   for (std::string line; std::getline(in, line);)
     if (line.starts_with("Anonymous:")) f.anonymous_kb = std::stoul(line.substr(10));
   const auto count = [](const char* dir) {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(dir), std::filesystem::directory_iterator()));
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(dir),
+                                             std::filesystem::directory_iterator()));
   };
   f.files = count("/proc/self/fd");
   f.threads = count("/proc/self/task");
@@ -229,8 +257,9 @@ TEST(PluginSwap, ThousandSwapsLeaveNothing) {
   EXPECT_EQ(cluster.Mapped("good.so") + cluster.Mapped("good_b.so"), 0);
   EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
   cluster.ExpectStampedBy("c");
-  std::cout << "anonymous memory " << warm.anonymous_kb << " -> " << end.anonymous_kb << " kB, files " << warm.files << " -> " << end.files
-            << ", threads " << warm.threads << " -> " << end.threads << "\n";
+  std::cout << "anonymous memory " << warm.anonymous_kb << " -> " << end.anonymous_kb
+            << " kB, files " << warm.files << " -> " << end.files << ", threads " << warm.threads
+            << " -> " << end.threads << "\n";
 }
 
 TEST(PluginSwap, BuildThatHoldsObjectsIsKeptCountedAndSaid) {

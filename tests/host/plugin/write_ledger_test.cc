@@ -20,7 +20,8 @@ struct FakeView : WriteLedger::Caches {
     const auto it = seen.find(gvr.resource);
     return it == seen.end() ? UINT64_MAX : it->second;
   }
-  bool Holds(const client::Gvr&, std::string_view, std::string_view, std::string_view uid) const override {
+  bool Holds(const client::Gvr&, std::string_view, std::string_view,
+             std::string_view uid) const override {
     return uids.contains(std::string(uid));
   }
 };

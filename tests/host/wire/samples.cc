@@ -7,6 +7,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "build_paths.h"
+
 namespace kcm::host::wire::testing {
 namespace {
 using nlohmann::json;

@@ -81,7 +81,8 @@ TEST_F(ServiceAccountController, SA_05_TerminatingNamespacesGetNone) {
   held["metadata"]["finalizers"] = {"example.com/hold"};
   cluster.Create(held);
   cluster.Delete("namespaces", "n");
-  cluster.Settle();  // two caches have no common order: the namespace's end must have been seen first
+  cluster
+      .Settle();  // two caches have no common order: the namespace's end must have been seen first
   (void)cluster.Audit();
   cluster.Delete("serviceaccounts", "default", Json::object(), "n");
   cluster.Advance(60s);

@@ -44,7 +44,9 @@ class Reporter {
     const std::optional<sdk::ObjectRef> map = context_.cache().Get(kConfigMaps, run.key());
     if (!map) return sdk::Outcome::Done();
     const std::vector<std::string> about = Split(map->Root().Path("data.about").String(), '/');
-    if (about.size() != 4) return sdk::Outcome::Failed(MakeError(Code::kInvalid, "about: want version/kind/namespace/name"));
+    if (about.size() != 4)
+      return sdk::Outcome::Failed(
+          MakeError(Code::kInvalid, "about: want version/kind/namespace/name"));
     kcm_reference reference{};
     reference.size = sizeof(reference);
     const auto text = [](const std::string& s) { return kcm_str{s.data(), s.size()}; };
@@ -55,7 +57,8 @@ class Reporter {
     for (const auto& [key, value] : map->Root().Get("data").Entries()) {
       if (key == "about") continue;
       const std::vector<std::string> event = Split(value.String(), '|');
-      if (event.size() == 2) context_.events().Record(reference, sdk::EventType::kNormal, event[0], event[1]);
+      if (event.size() == 2)
+        context_.events().Record(reference, sdk::EventType::kNormal, event[0], event[1]);
     }
     return sdk::Outcome::Done();
   }
@@ -66,4 +69,5 @@ class Reporter {
 
 }  // namespace kcm::testing
 
-KCM_PLUGIN("test-events", "1.0.0", "kcm-host tests", KCM_CONTROLLER(kcm::testing::Reporter, kcm::testing::kDeclaration));
+KCM_PLUGIN("test-events", "1.0.0", "kcm-host tests",
+           KCM_CONTROLLER(kcm::testing::Reporter, kcm::testing::kDeclaration));

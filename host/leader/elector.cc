@@ -117,7 +117,11 @@ bool Elector::Impl::Attempt() {
 bool Elector::Impl::Acquire() {
   options.log.Info(0, "Attempting to acquire leader lease...",
                    {{"lock", options.lease_namespace + "/" + options.lease_name}});
+  bool told = false;
   while (!Attempt()) {
+    const bool silent = lock.HolderSilent();
+    if (silent && !told && options.on_holder_silent) options.on_holder_silent();
+    told = silent;
     if (!Sleep(Times(1 + Random() * kJitterFactor, options.retry_period), State::kAcquiring))
       return false;
   }

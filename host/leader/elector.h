@@ -26,7 +26,10 @@ struct Options {
   log::Logger log{};
   metric::Registry* metrics = nullptr;
   std::function<void(const std::string& message)>
-      event{};                       // "<identity> became leader": the host writes the Event
+      event{};  // "<identity> became leader": the host writes the Event
+  // Another's lease has not been renewed for half its duration: it may soon be ours to take. Once
+  // per silence, on the elector's thread: must not block. For what a start of work can have ready.
+  std::function<void()> on_holder_silent{};
   std::function<double()> random{};  // [0,1): jitter; tests inject
 };
 

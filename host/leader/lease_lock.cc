@@ -60,10 +60,14 @@ void LeaseLock::Observe(const LeaseRecord& record) {
   observed_at_ = options_.clock->Monotonic();
 }
 
-bool LeaseLock::IsValid() const {
-  return observed_at_ + std::chrono::seconds(
-                            std::clamp<int64_t>(observed_.duration_seconds, 0, 1'000'000'000)) >
-         options_.clock->Monotonic();
+bool LeaseLock::SeenWithin(int quarters) const {
+  const clock::Duration duration =
+      std::chrono::seconds(std::clamp<int64_t>(observed_.duration_seconds, 0, 1'000'000'000));
+  return observed_at_ + duration * quarters / 4 > options_.clock->Monotonic();
+}
+
+bool LeaseLock::HolderSilent() const {
+  return !observed_.holder.empty() && !IsOurs() && !SeenWithin(2);
 }
 
 // A record of ours that begins now.

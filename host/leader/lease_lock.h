@@ -21,6 +21,8 @@ class LeaseLock {
   Status Release(client::Cancellation* cancel);
 
   const std::string& holder() const { return observed_.holder; }
+  // Another holds the lease and has not renewed it for half its duration, by our own clock.
+  bool HolderSilent() const;
 
  private:
   client::Call MakeCall(client::Verb verb, client::Cancellation* cancel) const;
@@ -28,7 +30,9 @@ class LeaseLock {
                                 clock::Duration timeout, client::Cancellation* cancel);
   void Observe(const LeaseRecord& record);
   bool IsOurs() const { return observed_.holder == options_.identity; }
-  bool IsValid() const;
+  // The observed record as it is was first seen less than so many quarters of its duration ago.
+  bool SeenWithin(int quarters) const;
+  bool IsValid() const { return SeenWithin(4); }
   bool FastRenew(client::Cancellation* cancel, clock::MonoTime* sent);
   LeaseRecord OwnRecord() const;
 

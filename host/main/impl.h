@@ -2,6 +2,7 @@
 // The inside of a Host: what it is made of and the steps of its life. setup.cc makes the parts,
 // leadership.cc starts and stops the controllers, run.cc holds it together.
 #pragma once
+#include <atomic>
 #include <optional>
 #include <random>
 #include <thread>
@@ -39,6 +40,9 @@ struct Host::Impl {
   int WithLease();
   int WithoutLease();
   Status WaitForServer();
+  // Has connections to the server ready for a take-over: handshakes are most of its time. Does not
+  // block; the elector's thread.
+  void OpenConnections();
   bool PrepareLoop();
   Status StartControllers();
   bool StopControllers();
@@ -71,6 +75,8 @@ struct Host::Impl {
   std::unique_ptr<http::Server> server;
   client::Cancellation stopping;
   std::thread warm;
+  std::vector<std::thread> connecting;  // elector's thread; after it, Close
+  std::atomic<int> connections_pending = 0;
   clock::TimerId discovery_timer = 0;
 
   std::mutex mutex;

@@ -8,6 +8,8 @@ namespace {
 constexpr auto kHealthLimit = std::chrono::seconds(10);
 constexpr auto kHealthStep = std::chrono::seconds(1);
 constexpr auto kPrepareRetry = std::chrono::seconds(1);
+constexpr int kReadyConnections = 4;
+constexpr auto kConnectLimit = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -70,6 +72,24 @@ Status Host::Impl::WaitForServer() {
     std::unique_lock lock(mutex);
     run.clock->WaitFor(lock, cv, kHealthStep, [this] { return exit_code.has_value(); });
   }
+}
+
+void Host::Impl::OpenConnections() {
+  if (connections_pending > 0) return;
+  for (std::thread& t : connecting) t.join();
+  connecting.clear();
+  connections_pending = kReadyConnections;
+  // Side by side, so that no two of them use the same connection.
+  for (int i = 0; i < kReadyConnections; ++i)
+    connecting.push_back(clock::StartBusyThread(*run.clock, [this] {
+      client::Call call;
+      call.raw_path = "/healthz";
+      call.form = client::Form::kRaw;
+      call.timeout = kConnectLimit;
+      call.cancel = &stopping;
+      (void)clients->Root("shared-informers", nullptr)->Do(call);  // only an attempt
+      --connections_pending;
+    }));
 }
 
 // What leadership (or --leader-elect=false) starts.

@@ -68,6 +68,7 @@ void Host::Impl::Close() {
   stopping.Cancel();
   const clock::BusyPause pause(*run.clock);
   if (warm.joinable()) warm.join();
+  for (std::thread& t : connecting) t.join();
   if (server) server->Stop();
   clock::TimerId timer = 0;
   {

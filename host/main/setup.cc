@@ -109,6 +109,7 @@ Status Host::Impl::Connect() {
       lease_ref.name = name;
       leader_events->Record(lease_ref, event::EventType::kNormal, "LeaderElection", message);
     };
+    if (options.warm_standby) o.on_holder_silent = [this] { OpenConnections(); };
     if (const std::string wrong = leader::ValidateTimings(o); !wrong.empty())
       return MakeError(Code::kInvalid, wrong);
     elector = std::make_shared<leader::Elector>(std::move(o));

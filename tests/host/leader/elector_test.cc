@@ -174,6 +174,19 @@ TEST_F(ElectorTest, HOST_22_TheHoldersOwnDurationCounts) {
   EXPECT_EQ(Spec(Lease()).Get("leaseDurationSeconds").Int(), 15);
 }
 
+TEST_F(ElectorTest, ALeaseOfFewSecondsIsNotTakenEarlier) {
+  Foreign("other", 3, 0s);
+  Make([](Options* o) {
+    o->lease_duration = 3s;
+    o->renew_deadline = 2s;
+    o->retry_period = 100ms;
+  });
+  Advance(2900ms);
+  EXPECT_FALSE(elector->IsLeader());
+  Advance(400ms);
+  EXPECT_TRUE(elector->IsLeader());
+}
+
 TEST_F(ElectorTest, HOST_23_AReleasedLeaseIsTakenAtOnce) {
   Foreign("other", 15, 0s);
   Make();
@@ -272,6 +285,24 @@ TEST_F(ElectorTest, StopKeepsTheLeaseAndReleaseGivesItBack) {
   EXPECT_TRUE(Fenced());
   EXPECT_EQ(Spec(Lease()).Get("holderIdentity").String(), "");
   EXPECT_EQ(Spec(Lease()).Get("leaseDurationSeconds").Int(), 1);
+}
+
+TEST_F(ElectorTest, TellsOnceThatTheHolderIsSilentForHalfItsDuration) {
+  int told = 0;
+  Foreign("other", 60, 0s);
+  Make([&](Options* o) { o->on_holder_silent = [&] { ++told; }; });
+  Advance(29s);
+  EXPECT_EQ(told, 0);
+  Advance(5s);  // r = 0.5: the next look is 3.2 s later at most
+  EXPECT_EQ(told, 1);
+  Advance(10s);
+  EXPECT_EQ(told, 1) << "the same silence";
+  Touch(0s);
+  Advance(29s);
+  EXPECT_EQ(told, 1) << "it was renewed";
+  Advance(10s);
+  EXPECT_EQ(told, 2);
+  EXPECT_FALSE(elector->IsLeader());
 }
 
 TEST_F(ElectorTest, StandbyReadsOnlyAndWithJitter) {

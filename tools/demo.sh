@@ -260,7 +260,7 @@ fi
 step "Replace the pod plugin while a rollout of 40 pods runs"
 k -n shop scale deployment/storefront --replicas=40 >/dev/null
 rollout_done shop storefront
-patch='{"spec":{"template":{"metadata":{"annotations":{"sim/ready-after":"3s"}},"spec":{"containers":[{"name":"storefront","image":"shop/storefront:2.0"}]}}}}'
+patch='{"spec":{"template":{"metadata":{"annotations":{"sim/ready-after":"6"}},"spec":{"containers":[{"name":"storefront","image":"shop/storefront:2.0"}]}}}}'
 k -n shop patch deployment storefront -p "$patch" >/dev/null
 under_way() { (($(field storefront .status.updatedReplicas) >= 5)) && [[ $(k -n shop get pods -l app=storefront -o 'jsonpath={.items[*].spec.containers[0].image}') == *:2.0* ]]; }
 within "the rollout starts" under_way

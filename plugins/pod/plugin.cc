@@ -5,7 +5,11 @@
 #include "plugins/pod/deployment/declaration.h"
 #include "plugins/pod/replicaset/controller.h"
 #include "plugins/pod/replicaset/declaration.h"
+#include "plugins/pod/replicationcontroller/controller.h"
+#include "plugins/pod/replicationcontroller/declaration.h"
 
 KCM_PLUGIN("pod", "0.1.0", "kcm-host",
            KCM_CONTROLLER(kcm::pod::deployment::Controller, kcm::pod::deployment::kDeclaration),
-           KCM_CONTROLLER(kcm::pod::replicaset::Controller, kcm::pod::replicaset::kDeclaration));
+           KCM_CONTROLLER(kcm::pod::replicaset::Controller, kcm::pod::replicaset::kDeclaration),
+           KCM_CONTROLLER(kcm::pod::replicationcontroller::Controller,
+                          kcm::pod::replicationcontroller::kDeclaration));

@@ -24,6 +24,9 @@ constexpr auto kHeaderTime = std::chrono::seconds(32);
 // Reading a body and taking the answer. Answers are small; a client slower than this is gone.
 constexpr auto kBodyTime = std::chrono::seconds(60);
 constexpr int kKeepAliveSeconds = 180;
+// Half of the server's threads (server.cc).
+constexpr int kCrowdedAt = 50;
+constexpr auto kCrowdedTime = std::chrono::seconds(2);
 
 void MakeNonBlocking(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -69,9 +72,9 @@ TlsServerSocket::TlsServerSocket(int fd, std::shared_ptr<TlsContext> context)
     : Poco::Net::ServerSocket(new TlsServerSocketImpl(fd, std::move(context)), true) {}
 
 TlsSocket::TlsSocket(int fd, std::shared_ptr<TlsContext> context)
-    : Poco::Net::StreamSocketImpl(fd),
-      context_(std::move(context)),
-      deadline_(Clock::now() + kHeaderTime) {
+    : Poco::Net::StreamSocketImpl(fd), context_(std::move(context)) {
+  ++context_->connections;
+  deadline_ = Clock::now() + Patience(kHeaderTime);
   MakeNonBlocking(fd);
   ssl_.reset(SSL_new(context_->get()));
   if (!ssl_ || SSL_set_fd(ssl_.get(), fd) != 1)
@@ -85,13 +88,19 @@ TlsSocket::~TlsSocket() {
   } catch (const std::exception&) {
     // The descriptor is gone either way.
   }
+  --context_->connections;
+}
+
+std::chrono::seconds TlsSocket::Patience(std::chrono::seconds usual) const {
+  return context_->connections > kCrowdedAt ? std::min<std::chrono::seconds>(usual, kCrowdedTime)
+                                            : usual;
 }
 
 TlsSocket* TlsSocket::Of(const Poco::Net::Socket& socket) {
   return dynamic_cast<TlsSocket*>(socket.impl());
 }
 
-void TlsSocket::HeaderRead() { deadline_ = Clock::now() + kBodyTime; }
+void TlsSocket::HeaderRead() { deadline_ = Clock::now() + Patience(kBodyTime); }
 
 bool TlsSocket::WaitFor(short events) {
   while (true) {
@@ -171,8 +180,11 @@ int TlsSocket::sendBytes(const void* buffer, int length, int) {
 // Poco asks here whether a next request comes. Its first byte starts the time for its header.
 bool TlsSocket::poll(const Poco::Timespan& timeout, int mode) {
   if ((mode & SELECT_READ) != 0 && established_ && SSL_pending(ssl_.get()) > 0) return true;
-  if (!StreamSocketImpl::poll(timeout, mode)) return false;
-  if ((mode & SELECT_READ) != 0) deadline_ = Clock::now() + kHeaderTime;
+  const auto usual = std::chrono::seconds(timeout.totalSeconds() + 1);
+  const Poco::Timespan wait =
+      std::min(timeout, Poco::Timespan(static_cast<long>(Patience(usual).count()), 0));
+  if (!StreamSocketImpl::poll(wait, mode)) return false;
+  if ((mode & SELECT_READ) != 0) deadline_ = Clock::now() + Patience(kHeaderTime);
   return true;
 }
 

@@ -11,7 +11,6 @@
 #include <Poco/Net/StreamSocketImpl.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -32,6 +31,8 @@ class TlsContext {
   SSL_CTX* get() const { return context_.get(); }
   // Called for each failed handshake, with the reason. Set before the first connection.
   std::function<void(const std::string& reason)> on_handshake_error;
+  // Connections that are open. Each holds a thread: when they are many, a slow one gets less time.
+  std::atomic<int> connections{0};
 
  private:
   TlsContext() = default;
@@ -67,6 +68,9 @@ class TlsSocket : public Poco::Net::StreamSocketImpl {
 
  private:
   using Clock = std::chrono::steady_clock;  // sockets stay on real time (host/clock/clock.h)
+  // The longest that a client may take for a part of a request: `usual`, or far less while many
+  // connections are open, so that some hundred that send nothing do not keep out the others.
+  std::chrono::seconds Patience(std::chrono::seconds usual) const;
   void Handshake();
   void Await(int ssl_result, const char* what);
   bool WaitFor(short events);

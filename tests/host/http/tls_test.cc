@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serving certificates, versions, listeners (spec/host.md 9.7).
+#include <arpa/inet.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "host/http/server_fixture.h"
 
@@ -144,6 +147,27 @@ TEST_F(Tls, TakenPortIsNamed) {
               MatchesRegex("failed to create listener: failed to listen on 0.0.0.0:[0-9]+: listen "
                            "tcp 0.0.0.0:[0-9]+: bind: "
                            "address already in use"));
+}
+
+// More connections than the server has threads, which say nothing: the others are served meanwhile.
+TEST_F(Tls, SilentConnectionsDoNotKeepOutTheOthers) {
+  StartPlain();
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::vector<int> silent;
+  for (int i = 0; i < 140; ++i) {
+    silent.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(silent.back(), static_cast<sockaddr*>(static_cast<void*>(&address)),
+                        sizeof address),
+              0);
+  }
+  EXPECT_EQ(Hello().status, 200);
+  char byte = 0;
+  EXPECT_EQ(::recv(silent.front(), &byte, 1, MSG_DONTWAIT), -1)
+      << "served only when the silent ones' time was over";
+  for (const int fd : silent) ::close(fd);
 }
 
 TEST_F(Tls, SpecificAddressIsInTheCertificate) {

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,6 @@ namespace kcm::host::client {
 namespace {
 
 constexpr size_t kMaxOutput = 8 << 20;
-constexpr clock::Duration kLimit = std::chrono::minutes(1);
 
 // Own environment with `env` laid over it.
 std::vector<std::string> Environment(const std::vector<std::pair<std::string, std::string>>& env) {
@@ -63,14 +63,15 @@ int Spawn(const std::string& command, std::vector<std::string> argv, std::vector
   return error;
 }
 
-Status Collect(int fd, std::string* out) {
-  const SocketDeadline deadline = SocketDeadline::In(kLimit);
+constexpr char kTooLong[] = "did not end in time";
+
+Status Collect(int fd, SocketDeadline deadline, std::string* out) {
   char buffer[4096];
   for (;;) {
     pollfd p{fd, POLLIN, 0};
     const int ready = ::poll(&p, 1, deadline.PollMillis());
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return MakeError(Code::kTimeout, "did not end within a minute");
+    if (ready <= 0) return MakeError(Code::kTimeout, kTooLong);
     const ssize_t n = ::read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return Ok();
@@ -79,10 +80,24 @@ Status Collect(int fd, std::string* out) {
   }
 }
 
+// Its output may end long before it does.
+Status AwaitEnd(pid_t pid, SocketDeadline deadline) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return MakeError(Code::kInternal, std::string("pidfd: ") + std::strerror(errno));
+  pollfd p{fd, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = ::poll(&p, 1, deadline.PollMillis());
+  } while (ready < 0 && errno == EINTR);
+  ::close(fd);
+  return ready > 0 ? Ok() : MakeError(Code::kTimeout, kTooLong);
+}
+
 }  // namespace
 
 Result<ProcessResult> RunProcess(const std::string& command, const std::vector<std::string>& args,
-                                 const std::vector<std::pair<std::string, std::string>>& env) {
+                                 const std::vector<std::pair<std::string, std::string>>& env,
+                                 clock::Duration limit) {
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC) != 0)
     return MakeError(Code::kInternal, std::string("pipe: ") + std::strerror(errno));
@@ -96,8 +111,10 @@ Result<ProcessResult> RunProcess(const std::string& command, const std::vector<s
     return MakeError(error == ENOENT ? Code::kNotFound : Code::kInternal, std::strerror(error));
   }
   ProcessResult result;
-  const Status collected = Collect(fds[0], &result.out);
+  const SocketDeadline deadline = SocketDeadline::In(limit);
+  Status collected = Collect(fds[0], deadline, &result.out);
   ::close(fds[0]);
+  if (collected.ok()) collected = AwaitEnd(pid, deadline);
   if (!collected.ok()) ::kill(pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/clock/clock.h"
 #include "kcm/rules/result.h"
 
 namespace kcm::host::client {
@@ -15,9 +16,10 @@ struct ProcessResult {
 };
 
 // PATH is searched unless `command` has a '/'. stdin is /dev/null, stderr passes through. The
-// environment is ours plus `env`. kNotFound: no such executable. A child that runs for over a
-// minute or prints over 8 MiB is killed (kTimeout, kInvalid).
+// environment is ours plus `env`. kNotFound: no such executable. A child that runs for longer than
+// `limit` or prints over 8 MiB is killed (kTimeout, kInvalid); real time.
 Result<ProcessResult> RunProcess(const std::string& command, const std::vector<std::string>& args,
-                                 const std::vector<std::pair<std::string, std::string>>& env);
+                                 const std::vector<std::pair<std::string, std::string>>& env,
+                                 clock::Duration limit = std::chrono::minutes(1));
 
 }  // namespace kcm::host::client

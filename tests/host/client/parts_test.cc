@@ -11,6 +11,7 @@
 #include "host/client/credentials.h"
 #include "host/client/discovery_parse.h"
 #include "host/client/http_exchange.h"
+#include "host/client/process.h"
 #include "host/client/proxy.h"
 #include "host/client/request.h"
 #include "host/client/user_agent.h"
@@ -188,6 +189,22 @@ struct Exec {
 std::string Answer(const std::string& status) {
   return R"(echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":)" +
          status + "}'";
+}
+
+TEST(RunProcess, AChildThatClosesItsOutputAndStaysIsKilled) {
+  const Result<ProcessResult> run =
+      RunProcess("/bin/sh", {"-c", "echo token; exec 1>&-; exec sleep 1000"}, {}, 1s);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.code(), Code::kTimeout);
+  EXPECT_EQ(run.error().message, "did not end in time");
+}
+
+TEST(RunProcess, OutputAndExitCode) {
+  const Result<ProcessResult> run =
+      RunProcess("/bin/sh", {"-c", "echo $WORD; exec 1>&-; exit 3"}, {{"WORD", "w"}});
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_EQ(run->out, "w\n");
+  EXPECT_EQ(run->exit_code, 3);
 }
 
 TEST(ExecPlugin, IsCachedUntilItExpiresOrIsRejected) {

@@ -34,14 +34,15 @@ bool ApiResource::Supports(std::string_view verb) const {
 }
 
 struct Discovery::Impl {
-  Impl(std::shared_ptr<Client> c, clock::Clock* k, log::Logger l)
-      : client(std::move(c)), clock(k), log(std::move(l)) {}
+  Impl(std::shared_ptr<Client> c, clock::Clock* k, log::Logger l, Cancellation* end)
+      : client(std::move(c)), clock(k), log(std::move(l)), cancel(end) {}
 
   Result<Answer> Fetch(const std::string& path, const char* accept) const {
     Call call{.verb = Verb::kGet, .raw_path = path};
     call.form = Form::kRaw;
     call.accept = accept;
     call.timeout = kTimeout;
+    call.cancel = cancel;
     return client->Do(call);
   }
   // One group/version in unaggregated form; an error is noted in `failed`.
@@ -59,6 +60,7 @@ struct Discovery::Impl {
   const std::shared_ptr<Client> client;
   clock::Clock* const clock;
   const log::Logger log;
+  Cancellation* const cancel;
   std::mutex fetch_mutex;  // one discovery at a time
   std::mutex mutex;
   std::shared_ptr<const DiscoveryDocument> document;  // guarded by mutex
@@ -67,8 +69,9 @@ struct Discovery::Impl {
   int minor = -1;                // guarded by mutex
 };
 
-Discovery::Discovery(std::shared_ptr<Client> client, clock::Clock* clock, log::Logger log)
-    : impl_(std::make_unique<Impl>(std::move(client), clock, std::move(log))) {}
+Discovery::Discovery(std::shared_ptr<Client> client, clock::Clock* clock, log::Logger log,
+                     Cancellation* cancel)
+    : impl_(std::make_unique<Impl>(std::move(client), clock, std::move(log), cancel)) {}
 Discovery::~Discovery() = default;
 
 void Discovery::Impl::FetchVersion(const std::string& group_version, DiscoveryDocument* out) const {

@@ -31,7 +31,9 @@ struct DiscoveryResult {
 // Thread-safe. Caches; Reset() forgets (the host does it every 30 s).
 class Discovery {
  public:
-  Discovery(std::shared_ptr<Client> client, clock::Clock* clock, log::Logger log);
+  // `cancel` ends requests that wait; may be null; outlives the discovery.
+  Discovery(std::shared_ptr<Client> client, clock::Clock* clock, log::Logger log,
+            Cancellation* cancel = nullptr);
   ~Discovery();
   Result<std::shared_ptr<const DiscoveryResult>> Get();
   // Preferred version of each group resource (13.3).

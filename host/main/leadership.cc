@@ -24,6 +24,7 @@ void Host::Impl::End(int code, const std::string& why) {
 
 // Instances and caches, tried until the server answers. False: the host ends.
 bool Host::Impl::PrepareLoop() {
+  std::string said;  // each reason once: it is tried every second
   while (true) {
     const Status s = manager->Prepare();
     std::unique_lock lock(mutex);
@@ -44,7 +45,9 @@ bool Host::Impl::PrepareLoop() {
       return false;
     }
     lock.unlock();
-    log.Info(4, "Caches can not be prepared yet", {{"err", s.error().message}});
+    log.Info(said == s.error().message ? 4 : 0, "Caches can not be prepared yet, trying again",
+             {{"err", s.error().message}});
+    said = s.error().message;
     lock.lock();
     if (run.clock->WaitFor(lock, cv, kPrepareRetry, [this] { return exit_code.has_value(); }))
       return false;

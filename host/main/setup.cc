@@ -175,7 +175,7 @@ void Host::Impl::BuildManager() {
   f.random = [this] { return Random(); };
   informers = std::make_unique<cache::InformerFactory>(std::move(f));
   discovery = std::make_unique<client::Discovery>(
-      clients->Root("controller-discovery", nullptr, 1, 200.0 / 30), run.clock, log);
+      clients->Root("controller-discovery", nullptr, 1, 200.0 / 30), run.clock, log, &stopping);
 
   plugin::Environment e;
   e.clock = run.clock;

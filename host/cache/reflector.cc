@@ -26,15 +26,19 @@ bool IsTooLarge(const Error& e) {
   return e.cause == "ResourceVersionTooLarge" ||
          e.message.find("Too large resource version") != std::string::npos;
 }
-bool CallsForPatience(const Error& e) {
-  return e.code == Code::kTooManyRequests ||
-         (e.code == Code::kTransport && e.cause == client::kCauseRefused);
-}
 // The stream broke off: as good as its end (5.3).
 bool IsCut(const Error& e) {
+  if (e.http_status != 0) return false;  // an answer, if only 504
   return e.code == Code::kTimeout ||
          (e.code == Code::kTransport &&
           (e.cause == client::kCauseEof || e.cause == client::kCauseReset));
+}
+// Nothing is wrong with what was asked: nobody answers, or not now. A connection that was lost
+// before the answer counts as a watch that has ended (7.2), hence no relist; but unlike an open one
+// it is no sign of a server at work, hence the back-off (HOST-30).
+bool CallsForPatience(const Error& e) {
+  return e.code == Code::kTooManyRequests || IsCut(e) ||
+         (e.code == Code::kTransport && e.cause == client::kCauseRefused);
 }
 
 uint64_t ParseVersion(std::string_view text) {
@@ -157,6 +161,7 @@ client::Call Reflector::MakeCall(Verb verb, const wire::Mask* mask) const {
   call.form = options_.key.metadata_only ? client::Form::kMetadataOnly : client::Form::kObject;
   call.mask = mask->keeps_all() ? nullptr : mask;
   call.interner = options_.interner;
+  call.retry_lost = false;  // every way out of a state that failed leads through Pause
   if (json_) call.accept = "application/json";
   if (!options_.key.field_selector.empty())
     call.query += "&fieldSelector=" + client::EscapeSegment(options_.key.field_selector);
@@ -301,12 +306,13 @@ Reflector::State Reflector::WatchList() {
                                      : end.status.ok() ? std::nullopt
                                                        : std::optional<Error>(end.status.error());
   if (error && error->code == Code::kCancelled) return AfterCancel();
-  if (error && CallsForPatience(*error)) return State::kPauseThenList;
+  if (error && CallsForPatience(*error) && !(end.opened && IsCut(*error)))
+    return State::kPauseThenList;
   if (error && (IsExpiredError(*error) || IsTooLarge(*error)) && !expired_) {
     expired_ = true;
     return State::kWatchList;
   }
-  if (!error && end.lasted >= kVeryShort) return State::kWatchList;
+  if (!error && end.lasted >= kVeryShort) return State::kPauseThenList;
   options_.log.Info(2, "The watch-list request ended, falling back to LIST",
                     {{"resource", options_.key.gvr.resource},
                      {"err", error ? error->message : "stream ended early"}});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/client/client.h"
+#include "host/client/pause.h"
 
 namespace kcm::host::client {
 
@@ -59,6 +60,26 @@ void Cancellation::Remove(int id) {
   impl_->aborts.erase(id);
   if (impl_->runner == std::this_thread::get_id()) return;  // called from inside that very abort
   impl_->done.wait(lock, [&] { return impl_->running != id; });
+}
+
+bool Pause(clock::Clock* clock, clock::Duration d, Cancellation* cancel) {
+  std::mutex mutex;
+  std::condition_variable wake;
+  bool cancelled = false;
+  int id = 0;
+  if (cancel != nullptr) {
+    id = cancel->OnCancel([&] {
+      std::lock_guard<std::mutex> lock(mutex);
+      cancelled = true;
+      wake.notify_all();
+    });
+  }
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    clock->WaitFor(lock, wake, d, [&] { return cancelled; });
+  }
+  if (cancel != nullptr) cancel->Remove(id);
+  return !cancelled;
 }
 
 }  // namespace kcm::host::client

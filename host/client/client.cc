@@ -191,8 +191,8 @@ Status Client::Watch(const Call& call, const std::function<void()>& on_open,
     // 7.2.3: a watch that could not be opened because the stream ended or timed out counts as
     // opened and closed.
     const Error& e = answer.error();
-    const bool empty =
-        e.code == Code::kTimeout || (e.code == Code::kTransport && e.cause == kCauseEof);
+    const bool empty = call.retry_lost && (e.code == Code::kTimeout ||
+                                           (e.code == Code::kTransport && e.cause == kCauseEof));
     if (empty && on_open) on_open();
     return empty ? Ok() : Status(e);
   }

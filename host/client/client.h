@@ -87,6 +87,9 @@ struct Call {
       nullptr;  // of lists and watches: objects share their repeated texts through it; may be null
   Cancellation* cancel = nullptr;  // may be null
   bool rate_limited = true;        // false: watches, lease client
+  // False: the caller has a back-off of its own. A read whose connection is lost is then not sent
+  // again after a second, and a watch that was lost before it was open is an error.
+  bool retry_lost = true;
   const Fence* fence = nullptr;    // asked beside the client's own (a plugin generation); may be
                                    // null. Outlives the call
 };

@@ -2,9 +2,9 @@
 // Sends requests: throttling, fencing, credentials, retries.
 #include "host/client/sender.h"
 
-#include <condition_variable>
 #include <utility>
 
+#include "host/client/pause.h"
 #include "host/client/request.h"
 
 namespace kcm::host::client {
@@ -96,23 +96,9 @@ Error Sender::Explain(const Call& call, Error error) const {
 }
 
 Status Sender::Sleep(clock::Duration d, Cancellation* cancel) {
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool cancelled = false;
-  int id = 0;
-  if (cancel != nullptr) {
-    id = cancel->OnCancel([&] {
-      std::lock_guard<std::mutex> lock(mutex);
-      cancelled = true;
-      wake.notify_all();
-    });
-  }
-  {
-    std::unique_lock<std::mutex> lock(mutex);
-    options_.clock->WaitFor(lock, wake, d, [&] { return cancelled; });
-  }
-  if (cancel != nullptr) cancel->Remove(id);
-  return cancelled ? Status(MakeError(Code::kCancelled, "cancelled while waiting")) : Ok();
+  return Pause(options_.clock, d, cancel)
+             ? Ok()
+             : Status(MakeError(Code::kCancelled, "cancelled while waiting"));
 }
 
 Status Sender::Throttle(const Call& call, std::string_view method) {
@@ -252,8 +238,9 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendOnce(const Call& call, Attempt* 
   Result<std::unique_ptr<OpenAnswer>> answer = Exchange(call, attempt, false);
   // A kept connection that the server closed in the moment of reuse: reads go out again at once,
   // writes never (T17).
+  const bool cancelled = call.cancel != nullptr && call.cancel->cancelled();
   if (!answer.ok() && attempt->reused && !attempt->got_bytes && attempt->method == "GET" &&
-      IsStreamEnd(answer.error())) {
+      IsStreamEnd(answer.error()) && !cancelled) {
     answer = Exchange(call, attempt, true);
   }
   // The lease client has 10 s for its renewal: it must not meet one dead kept connection after the
@@ -288,8 +275,8 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendWithRetries(const Call& call, bo
     if (!answer.ok()) {
       if (call.cancel != nullptr && call.cancel->cancelled())
         return MakeError(Code::kCancelled, "cancelled");
-      const bool again = attempt.method == "GET" && answer.code() == Code::kTransport &&
-                         IsStreamEnd(answer.error());
+      const bool again = call.retry_lost && attempt.method == "GET" &&
+                         answer.code() == Code::kTransport && IsStreamEnd(answer.error());
       if (!again || last) {
         Error error = answer.error();
         if (!previous.empty()) error.message += " - error from a previous attempt: " + previous;

@@ -185,6 +185,42 @@ TEST(Client, ReadsAreRetriedAfterASecondWhenTheConnectionBreaks) {
   EXPECT_EQ(rig.Count("<error>", "GET"), 1);
 }
 
+// The reflector's requests: its back-off is the only one (spec/host.md 5.3). A kept connection that
+// breaks is no answer yet, a fresh one that breaks is.
+TEST(Client, ACallerWithABackOffOfItsOwnLearnsOfALostConnectionAtOnce) {
+  Rig rig({{Http(200, kPod)}, {"", true}, {"", true}, {"", true}});
+  ASSERT_TRUE(rig.client.Do(Get()).ok());
+  Call call = Get();
+  call.retry_lost = false;
+  const Result<Answer> answer = rig.client.Do(call);
+  EXPECT_EQ(answer.code(), Code::kTransport);
+  EXPECT_EQ(answer.error().cause, "UnexpectedEOF");
+  EXPECT_EQ(rig.server.requests().size(), 3u);
+  call = {.verb = Verb::kWatch, .resource = {"", "v1", "pods"}};
+  call.rate_limited = call.retry_lost = false;
+  bool opened = false;
+  const Status watched = rig.client.Watch(
+      call, [&] { opened = true; }, [](wire::WatchEvent&&) { return true; });
+  EXPECT_EQ(watched.code(), Code::kTransport);
+  EXPECT_FALSE(opened);
+  EXPECT_EQ(rig.server.requests().size(), 4u);
+}
+
+TEST(Client, AWatchThatIsLostBeforeItIsOpenIsTriedTenTimesAndThenEmpty) {
+  Rig rig(std::vector<Step>(20, Step{"", true}));
+  Call call{.verb = Verb::kWatch, .resource = {"", "v1", "pods"}};
+  call.rate_limited = false;
+  Status watched = Ok();
+  int opened = 0;
+  WhileTimeMoves(&rig.clock, 500ms, [&] {
+    watched = rig.client.Watch(
+        call, [&] { ++opened; }, [](wire::WatchEvent&&) { return true; });
+  });
+  EXPECT_TRUE(watched.ok()) << watched.error().message;
+  EXPECT_EQ(opened, 1);
+  EXPECT_EQ(rig.server.requests().size(), 11u);
+}
+
 TEST(Client, AClosedIdleConnectionIsNoticedBeforeAWrite) {
   Rig rig({{Http(200, kPod), true}, {Http(201, kPod)}});
   ASSERT_TRUE(rig.client.Do(Get()).ok());

@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -42,6 +43,7 @@ struct HttpServer::Worker {
   HttpServer* server = nullptr;
   std::unique_ptr<Connection> connection;
   pthread_t thread{};
+  std::string common_name;  // of the client's certificate. Guarded by mutex_
 };
 
 HttpServer::HttpServer(SSL_CTX* context, Handler handler)
@@ -49,34 +51,46 @@ HttpServer::HttpServer(SSL_CTX* context, Handler handler)
 
 HttpServer::~HttpServer() { Stop(); }
 
+Error HttpServer::Fail(const char* what) {
+  std::string text = "cannot listen on " + address_ + ":" + std::to_string(port_) + ": " + what +
+                     ": " + std::strerror(errno) + ": choose another address or port";
+  if (listen_fd_ >= 0) ::close(listen_fd_);
+  listen_fd_ = -1;
+  return MakeError(Code::kTransport, std::move(text));
+}
+
 Status HttpServer::Start(const std::string& address, uint16_t port) {
-  const auto fail = [&](const char* what) {
-    std::string text = std::string("cannot listen on ") + address + ":" + std::to_string(port) +
-                       ": " + what + ": " + std::strerror(errno) +
-                       ": choose another address or port";
-    if (listen_fd_ >= 0) ::close(listen_fd_);
-    listen_fd_ = -1;
-    return MakeError(Code::kTransport, std::move(text));
-  };
+  address_ = address;
+  port_ = port;
+  const Status bound = Bind();
+  return bound.ok() ? Listen() : bound;
+}
+
+Status HttpServer::Bind() {
   sockaddr_in where{};
   where.sin_family = AF_INET;
-  where.sin_port = htons(port);
+  where.sin_port = htons(port_);
   errno = EINVAL;
-  if (inet_pton(AF_INET, address.c_str(), &where.sin_addr) != 1) return fail("not an IPv4 address");
+  if (inet_pton(AF_INET, address_.c_str(), &where.sin_addr) != 1)
+    return Fail("not an IPv4 address");
   listen_fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listen_fd_ < 0) return fail("socket");
+  if (listen_fd_ < 0) return Fail("socket");
   const int one = 1;
   ::setsockopt(listen_fd_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   sockaddr generic{};
   std::memcpy(&generic, &where, sizeof where);
-  if (::bind(listen_fd_, &generic, sizeof where) != 0) return fail("bind");
-  if (::listen(listen_fd_, 1024) != 0) return fail("listen");
+  if (::bind(listen_fd_, &generic, sizeof where) != 0) return Fail("bind");
   socklen_t length = sizeof generic;
-  if (::getsockname(listen_fd_, &generic, &length) != 0) return fail("getsockname");
+  if (::getsockname(listen_fd_, &generic, &length) != 0) return Fail("getsockname");
   std::memcpy(&where, &generic, sizeof where);
   port_ = ntohs(where.sin_port);
+  return Ok();
+}
+
+Status HttpServer::Listen() {
+  if (::listen(listen_fd_, 1024) != 0) return Fail("listen");
   stopping_ = false;
-  if (!StartThread(&accept_thread_, &AcceptThread, this)) return fail("thread");
+  if (!StartThread(&accept_thread_, &AcceptThread, this)) return Fail("thread");
   running_ = true;
   return Ok();
 }
@@ -121,6 +135,10 @@ void HttpServer::AcceptLoop() {
 void HttpServer::Serve(Worker& worker) {
   Connection& c = *worker.connection;
   if (c.Handshake()) {
+    {
+      const std::lock_guard lock(mutex_);
+      worker.common_name = c.peer().common_name;
+    }
     HttpRequest request;
     std::string error;
     while (!stopping_) {
@@ -163,13 +181,33 @@ void HttpServer::Reap() {
 }
 
 void HttpServer::Stop() {
+  EndConnections();
+  if (listen_fd_ >= 0) ::close(listen_fd_);
+  listen_fd_ = -1;
+}
+
+void HttpServer::Suspend() {
+  EndConnections();
+  // A bound socket that does not listen: the port stays ours, and connecting to it is refused.
+  ::close(listen_fd_);
+  (void)Bind();
+}
+
+Status HttpServer::Resume() { return running_ ? Ok() : Listen(); }
+
+int HttpServer::Connections(const std::string& common_name) {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(std::count_if(workers_.begin(), workers_.end(), [&](const auto& w) {
+    return w->common_name == common_name;
+  }));
+}
+
+void HttpServer::EndConnections() {
   if (!running_) return;
   running_ = false;
   stopping_ = true;
   ::shutdown(listen_fd_, SHUT_RDWR);
   pthread_join(accept_thread_, nullptr);
-  ::close(listen_fd_);
-  listen_fd_ = -1;
   for (;;) {
     pthread_t next{};
     {

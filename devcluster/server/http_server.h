@@ -30,10 +30,20 @@ class HttpServer {
   Status Start(const std::string& address, uint16_t port);
   // Ends every connection and joins every thread.
   void Stop();
+  // As if the process were gone: ends every connection, keeps the port, refuses new connections
+  // until Resume. Between Start and Stop.
+  void Suspend();
+  Status Resume();
   uint16_t port() const { return port_; }
+  // Open connections whose client certificate has this common name.
+  int Connections(const std::string& common_name);
 
  private:
   struct Worker;
+  Status Bind();
+  Status Listen();
+  Error Fail(const char* what);
+  void EndConnections();
   static void* AcceptThread(void* self);
   static void* WorkerThread(void* worker);
   void AcceptLoop();
@@ -42,7 +52,8 @@ class HttpServer {
 
   SSL_CTX* context_;
   Handler handler_;
-  int listen_fd_ = -1;
+  std::string address_;
+  int listen_fd_ = -1;  // bound; listens while running_
   uint16_t port_ = 0;
   bool running_ = false;
   pthread_t accept_thread_{};

@@ -346,4 +346,11 @@ void Server::CloseWatches() {
   impl_->store->WakeAll();
 }
 
+void Server::SetReachable(bool reachable) {
+  if (!impl_->running) return;
+  if (!reachable) return impl_->http->Suspend();
+  (void)impl_->http->Resume();
+}
+int Server::Connections(const std::string& user) const { return impl_->http->Connections(user); }
+
 }  // namespace kcm::devcluster

@@ -77,6 +77,11 @@ class Server {
   void Compact();
   // Closes all open watches (as a restart of the server would).
   void CloseWatches();
+  // False: as if the server's process were gone, every connection is closed and new ones are
+  // refused. True: it is back with everything it held. From one thread, while started.
+  void SetReachable(bool reachable);
+  // Open connections that authenticated with a client certificate of this user.
+  int Connections(const std::string& user) const;
 
  private:
   struct Impl;

@@ -19,7 +19,10 @@ namespace kcm::harness {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr auto kStartLimit = std::chrono::seconds(30);  // real time
+// Real time.
+constexpr auto kStartLimit = std::chrono::seconds(30);
+constexpr auto kStopLimit = std::chrono::seconds(60);
+constexpr auto kStopStep = std::chrono::milliseconds(10);
 
 std::string MakeDir() {
   std::string pattern = (fs::temp_directory_path() / "kcm-test-XXXXXX").string();
@@ -107,6 +110,7 @@ void Cluster::StartHost(const std::vector<std::string>& more_flags) {
     impl_->host_running = nullptr;
     const std::lock_guard lock(impl_->mutex);
     impl_->exit_code = code;
+    impl_->ended.notify_all();
   });
   WaitForStart();
 }
@@ -136,7 +140,19 @@ void Cluster::WaitForStart() {
 int Cluster::StopHost() {
   if (host::main::Host* h = impl_->host_running.load()) h->Signal();
   impl_->stopping = true;
-  if (impl_->host_thread.joinable()) impl_->host_thread.join();
+  if (impl_->host_thread.joinable()) {
+    std::unique_lock lock(impl_->mutex);
+    const auto ended = [this] { return impl_->exit_code.has_value(); };
+    bool in_time = impl_->ended.wait_for(lock, kStopLimit, ended);
+    if (!in_time) ADD_FAILURE() << "the host does not stop while time stands still";
+    for (; !in_time; in_time = impl_->ended.wait_for(lock, kStopStep, ended)) {
+      lock.unlock();
+      (void)clock_->Advance(1s, std::chrono::seconds(1));  // so that the test ends
+      lock.lock();
+    }
+    lock.unlock();
+    impl_->host_thread.join();
+  }
   impl_->stopping = false;
   host_.reset();
   const std::lock_guard lock(impl_->mutex);
@@ -174,6 +190,8 @@ void Cluster::Until(const std::string& what, const std::function<bool()>& done,
     Advance(step);
   }
 }
+
+void Cluster::LetCachesLag(bool lag) { impl_->lagging = lag; }
 
 std::string Cluster::Now(std::chrono::seconds offset) const {
   return rules::FormatTime(clock_->Now() + offset);

@@ -65,6 +65,9 @@ class Cluster {
   // virtual time.
   void Until(const std::string& what, const std::function<bool()>& done,
              std::chrono::nanoseconds limit = 30s, std::chrono::nanoseconds step = 100ms);
+  // From now on time moves although the host's caches are behind the server (an outage made by the
+  // test), or no longer does.
+  void LetCachesLag(bool lag);
   host::clock::VirtualClock& clock() { return *clock_; }
   std::string Now(std::chrono::seconds offset = 0s) const;  // RFC 3339
 
@@ -121,7 +124,8 @@ class Cluster {
   devcluster::Server& server() { return *server_; }
   host::main::Host& host() { return *host_; }
   void StartHost(const std::vector<std::string>& more_flags = {});
-  // As SIGTERM; joins. Returns the exit code.
+  // As SIGTERM; joins. Returns the exit code. Virtual time stands still meanwhile: whatever waits
+  // in the host has to end with it, else the test fails.
   int StopHost();
   bool host_running() const;
   std::string plugin_dir() const { return dir_ + "/plugins"; }

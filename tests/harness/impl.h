@@ -2,6 +2,7 @@
 // The inside of a Cluster.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,10 +36,11 @@ struct Cluster::Impl {
   std::unique_ptr<devcluster::nodes::SimulatedNodes> nodes;
   std::atomic<bool> nodes_running{false};
   std::atomic<host::main::Host*> host_running{nullptr};  // null once Run has returned
-  std::atomic<bool> starting{false}, stopping{false};
+  std::atomic<bool> starting{false}, stopping{false}, lagging{false};
   std::thread host_thread;
   std::mutex mutex;
-  std::optional<int> exit_code;  // guarded by mutex
+  std::condition_variable ended;  // exit_code is there
+  std::optional<int> exit_code;   // guarded by mutex
   std::shared_ptr<LogLines> log = std::make_shared<LogLines>();
   std::vector<std::string> log_copy;
   std::vector<devcluster::Server::AuditEntry>

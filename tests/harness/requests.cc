@@ -75,7 +75,7 @@ bool Cluster::Impl::Idle(const devcluster::Server& server) const {
   if (nodes_running)
     for (const char* r : {"v1/pods", "v1/nodes"})
       if (nodes->ResourceVersionSeen(r) < server.ResourceVersion(r)) return false;
-  if (starting) return true;
+  if (starting || lagging) return true;
   host::main::Host* h = host_running.load();
   return h == nullptr || h->CachesAtLeast([&](const std::string& resource) {
     return server.ResourceVersion(resource);

@@ -2,10 +2,10 @@
 // Tokens by TokenRequest.
 #include "host/client/service_account_token.h"
 
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
+#include "host/client/pause.h"
 #include "kcm/rules/time.h"
 
 namespace kcm::host::client {
@@ -22,9 +22,11 @@ constexpr char kTokenRequest[] =
 
 Status CreateNamespace(const ServiceAccountTokenOptions& o) {
   Call get{.verb = Verb::kGet, .resource = {"", "v1", "namespaces"}, .name = o.ns};
+  get.cancel = o.cancel;
   const Result<Answer> found = o.client->Do(get);
   if (found.ok() || !found.error().Is(Code::kNotFound)) return Ok();
   Call create{.verb = Verb::kCreate, .resource = {"", "v1", "namespaces"}};
+  create.cancel = o.cancel;
   create.body = R"({"kind":"Namespace","apiVersion":"v1","metadata":{"name":")" + o.ns + R"("}})";
   const Result<Answer> created = o.client->Do(create);
   if (!created.ok() && !created.error().Is(Code::kAlreadyExists)) {
@@ -52,7 +54,6 @@ class Source : public TokenSource {
   };
   Result<Fetched> Fetch();
   Result<Fetched> FetchWithRetries();
-  void Pause(clock::Duration d);
 
   const ServiceAccountTokenOptions o_;
   std::mutex fetch_mutex_;  // one fetch at a time; the others wait for its result
@@ -61,13 +62,6 @@ class Source : public TokenSource {
   clock::MonoTime refresh_at_;  // guarded by mutex_
 };
 
-void Source::Pause(clock::Duration d) {
-  std::mutex mutex;
-  std::condition_variable never;
-  std::unique_lock<std::mutex> lock(mutex);
-  o_.clock->WaitFor(lock, never, d, [] { return false; });
-}
-
 Result<Source::Fetched> Source::Fetch() {
   Call call{.verb = Verb::kCreate,
             .resource = ServiceAccounts(),
@@ -75,6 +69,7 @@ Result<Source::Fetched> Source::Fetch() {
             .name = o_.name,
             .subresource = "token"};
   call.body = kTokenRequest;
+  call.cancel = o_.cancel;
   const Result<Answer> answer = o_.client->Do(call);
   if (!answer.ok()) return answer.error();
   if (!answer->object) return MakeError(Code::kInternal, "the server sent no TokenRequest");
@@ -95,7 +90,7 @@ Result<Source::Fetched> Source::FetchWithRetries() {
   clock::Duration delay = kFirstDelay;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (attempt > 0) {
-      Pause(delay);
+      if (!Pause(o_.clock, delay, o_.cancel)) return MakeError(Code::kCancelled, "stopping");
       delay *= 2;
     }
     const Status ensured = EnsureServiceAccount(o_);
@@ -106,7 +101,9 @@ Result<Source::Fetched> Source::FetchWithRetries() {
     }
     if (fetched.ok()) return fetched;
     // Nothing may be sent any more: waiting does not help.
-    if (fetched.error().Is(Code::kFenced) || fetched.error().Is(Code::kStopped)) return fetched;
+    if (fetched.error().Is(Code::kFenced) || fetched.error().Is(Code::kStopped) ||
+        fetched.error().Is(Code::kCancelled))
+      return fetched;
   }
   Error e = fetched.error();
   e.message = "failed to get token for " + o_.ns + "/" + o_.name + ": " + e.message;
@@ -151,11 +148,13 @@ Result<std::string> Source::Token() {
 
 Status EnsureServiceAccount(const ServiceAccountTokenOptions& o) {
   Call get{.verb = Verb::kGet, .resource = ServiceAccounts(), .ns = o.ns, .name = o.name};
+  get.cancel = o.cancel;
   const Result<Answer> found = o.client->Do(get);
   if (found.ok()) return Ok();
   if (!found.error().Is(Code::kNotFound)) return found.error();
   (void)CreateNamespace(o);  // only logged (3.3 step 1)
   Call create{.verb = Verb::kCreate, .resource = ServiceAccounts(), .ns = o.ns};
+  create.cancel = o.cancel;
   create.body = R"({"kind":"ServiceAccount","apiVersion":"v1","metadata":{"namespace":")" + o.ns +
                 R"(","name":")" + o.name + R"("}})";
   const Result<Answer> created = o.client->Do(create);

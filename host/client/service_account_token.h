@@ -19,6 +19,7 @@ struct ServiceAccountTokenOptions {
   std::string name{};  // Client of table 1.6
   clock::Clock* clock = nullptr;
   log::Logger log{};
+  Cancellation* cancel = nullptr;  // ends fetches early; may be null. Outlives the source
 };
 
 // 3.3 step 1: the account exists afterwards. An error fails the start of the controllers.

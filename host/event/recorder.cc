@@ -203,6 +203,7 @@ void EventRecorder::Stop() {
     impl_->queue.clear();
   }
   impl_->changed.notify_all();
+  impl_->options.sink->Cancel();
   std::lock_guard lock(impl_->join_mutex);
   if (impl_->writer.joinable()) impl_->writer.join();
 }

@@ -32,6 +32,9 @@ class EventSink {
   // Strategic merge patch.
   virtual Result<Unit> Patch(const std::string& namespace_, const std::string& name,
                              const std::string& json) = 0;
+  // Ends the call that runs now, also while it waits for its turn at the client's rate limiter, and
+  // every later one, as Cancelled. From any thread, any number of times.
+  virtual void Cancel() = 0;
 };
 
 struct RecorderOptions {
@@ -58,7 +61,7 @@ class EventRecorder {
   void Record(const ObjectReference& involved, std::string_view type, std::string_view reason,
               std::string_view message, const Annotations& annotations = {});
 
-  // Abandons queued events and joins the thread: returns when a write in flight has returned. Later
+  // Abandons queued events and the write under way, cancels the sink and joins the thread. Later
   // events are dropped.
   void Stop();
   size_t Queued() const;

@@ -32,6 +32,7 @@ Result<Unit> ClientEventSink::Post(const std::string& namespace_, const std::str
   call.resource = kEvents;
   call.ns = namespace_;
   call.body = json;
+  call.cancel = &cancel_;
   return Discard(client_->Do(call));
 }
 
@@ -44,6 +45,7 @@ Result<Unit> ClientEventSink::Patch(const std::string& namespace_, const std::st
   call.ns = namespace_;
   call.name = name;
   call.body = json;
+  call.cancel = &cancel_;
   return Discard(client_->Do(call));
 }
 
@@ -123,6 +125,7 @@ Result<std::shared_ptr<client::Client>> Clients::ForController(
     o.name = controller.client_name;
     o.clock = settings_.clock;
     o.log = settings_.log;
+    o.cancel = settings_.stopping;
     if (Status s = client::EnsureServiceAccount(o); !s.ok()) return s.error();
     token = client::MakeServiceAccountTokenSource(std::move(o));
     const std::lock_guard lock(mutex_);

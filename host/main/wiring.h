@@ -25,9 +25,11 @@ class ClientEventSink : public event::EventSink {
   Result<Unit> Post(const std::string& namespace_, const std::string& json) override;
   Result<Unit> Patch(const std::string& namespace_, const std::string& name,
                      const std::string& json) override;
+  void Cancel() override { cancel_.Cancel(); }
 
  private:
   std::shared_ptr<client::Client> client_;
+  client::Cancellation cancel_;
 };
 
 // Token and access reviews, the authentication ConfigMap. Unfenced (design 7). Thread-safe.
@@ -52,6 +54,7 @@ class Clients {
     clock::Clock* clock = nullptr;
     log::Logger log;
     metric::Registry* metrics = nullptr;
+    client::Cancellation* stopping = nullptr;  // of the host: ends token requests
   };
   Clients(Settings settings, std::shared_ptr<client::Transport> transport);
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -43,6 +44,9 @@ class ScriptedSink : public EventSink {
     return Answer({"PATCH", namespace_, name, Json::parse(json), {}});
   }
 
+  void Cancel() override { ++cancels_; }
+  int cancels() const { return cancels_; }
+
   void Script(std::vector<Error> errors) {
     std::lock_guard lock(mutex_);
     errors_.assign(errors.begin(), errors.end());
@@ -69,6 +73,7 @@ class ScriptedSink : public EventSink {
   mutable std::mutex mutex_;
   std::vector<Write> writes_;
   std::deque<Error> errors_;
+  std::atomic<int> cancels_{0};
 };
 
 Error Refused() { return MakeError(Code::kTransport, "connection refused"); }
@@ -298,6 +303,7 @@ TEST_F(EventRecorderTest, StopAbandonsWhatWaitsAndJoins) {
   Record("waiting");
   ASSERT_TRUE(clock_.Settle());
   recorder_->Stop();
+  EXPECT_GE(sink_->cancels(), 1) << "a write that waits for its turn would hold up the stop";
   recorder_->Stop();
   Record("late");
   EXPECT_EQ(recorder_->Queued(), 0U);

@@ -17,8 +17,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "host/client/socks5.h"
+#include "host/client/tls_context.h"
 
 namespace kcm::host::client {
 namespace {
@@ -70,6 +72,10 @@ std::string TextOfErrno(int error) {
       return std::strerror(error);
   }
 }
+
+// A rotation of credentials closes connections under way (2.3): for whoever uses one that is as
+// good as a close by the server.
+Error ClosedHere() { return TransportError(kCauseEof, "connection closed by this process"); }
 
 bool WouldBlock(int rc, bool* want_write) {
   *want_write = rc == SecureStreamSocket::ERR_SSL_WANT_WRITE;
@@ -123,7 +129,7 @@ void Connection::Adopt(const Poco::Net::StreamSocket& socket) {
 }
 
 Error Connection::FromException(const std::exception& e) const {
-  if (aborted()) return TransportError(kCauseOther, "connection closed by this process");
+  if (aborted()) return ClosedHere();
   if (dynamic_cast<const Poco::Net::SSLConnectionUnexpectedlyClosedException*>(&e) != nullptr) {
     return TransportError(kCauseEof, "unexpected EOF");
   }
@@ -147,7 +153,7 @@ Error Connection::FromException(const std::exception& e) const {
 Status Connection::WaitFor(short events, SocketDeadline deadline, const char* what) {
   pollfd p{socket_.impl()->sockfd(), events, 0};
   for (;;) {
-    if (aborted()) return TransportError(kCauseOther, "connection closed by this process");
+    if (aborted()) return ClosedHere();
     const int n = ::poll(&p, 1, deadline.PollMillis());
     if (n > 0) return Ok();
     if (n < 0 && errno != EINTR)
@@ -227,7 +233,11 @@ Status Connection::Handshake(const Endpoint& endpoint, SocketDeadline deadline) 
     return Ok();
   } catch (const Poco::Exception& e) {
     Error error = FromException(e);
-    if (error.cause == kCauseOther || error.cause == kCauseTls) error.cause = kCauseTls;
+    if (error.cause == kCauseOther) error.cause = kCauseTls;
+    if (std::string refused = TakeVerifyProblem(); !refused.empty()) {
+      error.cause = kCauseTls;
+      error.message = "tls: " + std::move(refused);
+    }
     error.message = "TLS handshake with " + endpoint.host + ": " + error.message;
     return error;
   }
@@ -280,7 +290,7 @@ Status Connection::Write(std::string_view bytes, SocketDeadline deadline) {
   BlockSigPipe();
   try {
     while (!bytes.empty()) {
-      if (aborted()) return TransportError(kCauseOther, "connection closed by this process");
+      if (aborted()) return ClosedHere();
       ERR_clear_error();
       const int size = static_cast<int>(std::min<size_t>(bytes.size(), 1 << 20));
       const int rc = socket_.sendBytes(bytes.data(), size, MSG_NOSIGNAL);
@@ -307,7 +317,7 @@ Result<size_t> Connection::Read(char* to, size_t size, SocketDeadline deadline) 
       const int rc = socket_.receiveBytes(to, static_cast<int>(std::min<size_t>(size, 1 << 20)));
       if (rc > 0) return static_cast<size_t>(rc);
       if (rc == 0) {
-        if (aborted()) return TransportError(kCauseOther, "connection closed by this process");
+        if (aborted()) return ClosedHere();
         return size_t{0};
       }
       const bool want_write = tls_ && rc == SecureStreamSocket::ERR_SSL_WANT_WRITE;

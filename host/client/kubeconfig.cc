@@ -346,18 +346,21 @@ Result<Config> LoadFile(const LoadOptions& options) {
   Result<Parsed> parsed = Read(*text, DirectoryOf(options.kubeconfig));
   if (!parsed.ok())
     return Bad("error loading config file \"" + options.kubeconfig +
-               "\": " + parsed.error().message);
+               "\": " + parsed.error().message +
+               ": a kubeconfig is YAML or JSON of kind Config, with clusters, users, contexts and "
+               "current-context");
   if (parsed->empty && parsed->names.context.empty() && options.master.empty()) {
     Result<Config> in_cluster = InClusterConfig(options);
     if (in_cluster.ok()) return in_cluster;
-    return Bad("invalid configuration: " + std::string(kNothingProvided));
+    return Bad("invalid configuration: " + std::string(kNothingProvided) + ": " +
+               options.kubeconfig + " has no clusters: correct " + options.kubeconfig);
   }
   if (!options.master.empty()) {
     parsed->config.server = options.master;
     parsed->config.tls_server_name.clear();
   }
   const Status valid = Validate(*parsed);
-  if (!valid.ok()) return valid.error();
+  if (!valid.ok()) return Bad(valid.error().message + ": correct " + options.kubeconfig);
   return std::move(parsed->config);
 }
 

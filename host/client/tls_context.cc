@@ -10,6 +10,7 @@
 #include <openssl/x509v3.h>
 
 #include <memory>
+#include <utility>
 
 namespace kcm::host::client {
 namespace {
@@ -55,13 +56,45 @@ int ForEachCertificate(const std::string& pem, Take take) {
   return count;
 }
 
+// Poco does not show its SSL objects, which would know. A plain number: needs no destructor.
+thread_local int verify_error = X509_V_OK;
+
+int Verify(X509_STORE_CTX* store, void*) {
+  const int verified = X509_verify_cert(store);
+  verify_error = verified == 1 ? X509_V_OK : X509_STORE_CTX_get_error(store);
+  return verified;
+}
+
+std::string_view FixFor(int error) {
+  switch (error) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "renew the server's certificate, or correct this machine's clock";
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return "use a server address that the certificate names, or set tls-server-name";
+    default:
+      return "certificate-authority of the kubeconfig must be the one that signed the server's "
+             "certificate";
+  }
+}
+
+std::string TimeText(const ASN1_TIME* time) {
+  const BioPtr bio(BIO_new(BIO_s_mem()));
+  if (!bio || ASN1_TIME_print(bio.get(), time) != 1) return "an unreadable time";
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(bio.get(), &text);
+  return std::string(text, static_cast<size_t>(size));
+}
+
 Status Trust(SSL_CTX* ctx, const TlsMaterial& material) {
   if (material.insecure) {
     SSL_CTX_set_verify(ctx, SSL_VERIFY_NONE, nullptr);
     return Ok();
   }
-  // No callback: Poco's would ask its SSLManager.
+  // No verify callback: Poco's would ask its SSLManager.
   SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_cert_verify_callback(ctx, Verify, nullptr);
   if (material.ca_pem.empty()) {
     SSL_CTX_set_default_verify_paths(ctx);
   } else {
@@ -111,6 +144,25 @@ Status UsePair(SSL_CTX* ctx, const TlsMaterial& material) {
 }
 
 }  // namespace
+
+std::string TakeVerifyProblem() {
+  const int error = std::exchange(verify_error, X509_V_OK);
+  if (error == X509_V_OK) return "";
+  return std::string("failed to verify certificate: ") + X509_verify_cert_error_string(error) +
+         ": " + std::string(FixFor(error));
+}
+
+std::string ValidityProblem(const std::string& pem) {
+  std::string problem;
+  ForEachCertificate(pem, [&](X509Ptr c) {
+    const ASN1_TIME* from = X509_get0_notBefore(c.get());
+    const ASN1_TIME* to = X509_get0_notAfter(c.get());
+    if (X509_cmp_current_time(to) < 0) problem = "expired at " + TimeText(to);
+    if (X509_cmp_current_time(from) > 0) problem = "not valid before " + TimeText(from);
+    return false;
+  });
+  return problem;
+}
 
 std::string CheckCaBundle(const std::string& pem) {
   const int count = ForEachCertificate(pem, [](X509Ptr) { return true; });

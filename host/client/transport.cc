@@ -41,6 +41,13 @@ std::string EncodeExtraKey(const std::string& key) {
   return out;
 }
 
+// Says where the material is that is wrong.
+Error At(const std::string& field, const Material& material, Error error) {
+  error.message =
+      field + (material.file.empty() ? "-data" : " " + material.file) + ": " + error.message;
+  return error;
+}
+
 std::string Impersonation(const Config& config) {
   std::string out;
   if (config.impersonate_user.empty()) return out;
@@ -116,14 +123,18 @@ Status Transport::Rebuild(const TlsFiles& files) {
   material.insecure = config_.insecure_skip_tls_verify;
   material.server_name = config_.tls_server_name.empty() ? address_.host : config_.tls_server_name;
   Result<Poco::Net::Context::Ptr> bare = MakeTlsContext(material);
-  if (!bare.ok()) return bare.error();
+  if (!bare.ok()) return At("certificate-authority", config_.ca, bare.error());
   Poco::Net::Context::Ptr identity = *bare;
   if (!files.cert_pem.empty()) {
     material.cert_pem = files.cert_pem;
     material.key_pem = files.key_pem;
     Result<Poco::Net::Context::Ptr> with_pair = MakeTlsContext(material);
-    if (!with_pair.ok()) return with_pair.error();
+    if (!with_pair.ok()) return At("client-certificate", config_.client_cert, with_pair.error());
     identity = *with_pair;
+    // The server has the last word, but what it says of it is seldom more than "Unauthorized".
+    if (const std::string wrong = ValidityProblem(files.cert_pem); !wrong.empty())
+      options_.log.Error(wrong, "The client certificate is not valid now, renew it",
+                         {{"path", config_.client_cert.file}});
   }
   std::lock_guard<std::mutex> lock(mutex_);
   contexts_[static_cast<size_t>(Side::kIdentity)] = identity;

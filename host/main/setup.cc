@@ -55,7 +55,13 @@ Result<std::shared_ptr<client::Transport>> Host::Impl::TransportFor(const std::s
   t.clock = run.clock;
   t.log = log;
   t.metrics = &metrics;
-  return client::MakeTransport(*config, std::move(t));
+  Result<std::shared_ptr<client::Transport>> made = client::MakeTransport(*config, std::move(t));
+  if (!made.ok() && !kubeconfig.empty()) {
+    Error e = made.error();
+    e.message += ": correct " + kubeconfig + " or the files it names";
+    return e;
+  }
+  return made;
 }
 
 Status Host::Impl::Connect() {
@@ -69,7 +75,7 @@ Status Host::Impl::Connect() {
   if (!lease.ok()) return lease.error();
   lease_transport = *std::move(lease);
   clients = std::make_unique<Clients>(
-      Clients::Settings{&options, run.program, run.clock, log, &metrics}, transport);
+      Clients::Settings{&options, run.program, run.clock, log, &metrics, &stopping}, transport);
   if (options.leader_election.per_plugin)
     return MakeError(Code::kUnsupported,
                      "--leader-elect-per-plugin: not available in this build: leave it out, one "

@@ -106,23 +106,49 @@ TEST_F(CommandLine, HOST_11_MissingKubeconfigIsNamed) {
               AllOf(HasSubstr(dir.path() + "/none"), HasSubstr("no such file or directory")));
 }
 
-TEST_F(CommandLine, MalformedKubeconfigIsNamed) {
+TEST_F(CommandLine, MalformedKubeconfigIsNamedWithTheFix) {
+  const std::string head = "apiVersion: v1\nkind: Config\n";
   const struct {
     const char* name;
-    const char* text;
+    std::string text;
+    const char* reason;
   } rows[] = {
-      {"not YAML", "clusters: [{\n"},
-      {"another shape", "apiVersion: v1\nkind: Config\nclusters: 7\n"},
-      {"an unknown context", "apiVersion: v1\nkind: Config\ncurrent-context: nope\n"},
+      {"not YAML", "clusters: [{\n", "not valid YAML"},
+      {"no mapping", "- a\n- b\n", "must be a mapping"},
+      {"another shape", head + "clusters: 7\n", "clusters: must be a list"},
+      {"bytes", std::string("\x00\xff\xfe", 3), "error loading config file"},
+      {"bad base64",
+       head + "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\n"
+              "clusters: [{name: c, cluster: {server: \"https://h\", "
+              "certificate-authority-data: \"*\"}}]\n",
+       "certificate-authority-data: must be base64"},
+      {"an unknown context", head + "current-context: nope\nclusters: [{name: c, cluster: {}}]\n",
+       "specified context: nope"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.name);
     const std::string file = dir.Write("broken.conf", row.text);
     const Ended end = RunHost({"--kubeconfig=" + file, "--secure-port=0", "--leader-elect=false"});
     EXPECT_EQ(end.code, 1);
-    EXPECT_THAT(end.err, HasSubstr("command failed"));
-    EXPECT_THAT(end.err, ::testing::AnyOf(HasSubstr(file), HasSubstr("specified context: nope")));
+    EXPECT_THAT(end.err,
+                AllOf(HasSubstr("command failed"), HasSubstr(file), HasSubstr(row.reason),
+                      ::testing::AnyOf(HasSubstr("correct " + file),
+                                       HasSubstr("a kubeconfig is YAML or JSON of kind Config"))));
   }
+}
+
+TEST_F(CommandLine, FlagsAreDumpedAtLevelOne) {
+  const std::string none = dir.path() + "/none";
+  const Ended end = RunHost({"--kubeconfig=" + none, "-v=1"});
+  EXPECT_EQ(end.code, 1);
+  // As klog writes plain text: a header, then the line itself.
+  const std::regex want(
+      "(^|\n)I[0-9]{4} [0-9:.]+ +[0-9]+ [a-z_]+\\.cc:[0-9]+\\] "
+      "FLAG: --leader-elect-lease-duration=\"15s\"\n");
+  EXPECT_TRUE(std::regex_search(end.err, want)) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("] FLAG: --kubeconfig=\"" + none + "\"\n"));
+  EXPECT_THAT(end.err, HasSubstr("] FLAG: --controllers=\"[*]\"\n"));
+  EXPECT_THAT(RunHost({"--kubeconfig=" + none}).err, Not(HasSubstr("FLAG:")));
 }
 
 TEST_F(CommandLine, PluginDirectoryThatIsNotThereEndsTheStart) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "process/process.h"
+#include "process/tls_endpoint.h"
 #include "process/world.h"
 
 namespace kcm::process {
@@ -50,6 +51,77 @@ TEST(Connection, ServerOfAnotherAuthorityIsNotTrusted) {
   EXPECT_THAT(host.err(), ::testing::Not(HasSubstr("secret-token")));
   for (const auto& request : world.server().TakeAudit())
     EXPECT_EQ(request.user_agent.find("kube-controller-manager"), std::string::npos);
+}
+
+TEST(Connection, ExpiredServerCertificateIsNamed) {
+  const test::TestCa ca("ca");
+  const TlsEndpoint server(ca.LoopbackServer(test::TestCa::Validity::kOver));
+  const TemporaryDir dir;
+  const std::string trusted = dir.Write("ca.crt", ca.pem());
+  const std::string file = dir.Write(
+      "kubeconfig", Kubeconfig(server.port(), ", certificate-authority: \"" + trusted + "\"",
+                               "token: secret-token"));
+  Process host(Command(file), dir.path(), "host");
+  EXPECT_EQ(host.Wait(30s), 1);
+  EXPECT_THAT(host.err(),
+              AllOf(HasSubstr("failed to wait for apiserver being healthy"),
+                    HasSubstr("https://127.0.0.1:" + std::to_string(server.port())),
+                    HasSubstr("certificate has expired"), HasSubstr("renew the server's")));
+  EXPECT_FALSE(server.Answered()) << "the token went to a server that proved nothing";
+}
+
+TEST(Connection, ExpiredClientCertificateIsNamedWithItsFile) {
+  const test::TestCa ca("ca");
+  const TlsEndpoint server(ca.LoopbackServer(), ca.pem());
+  const TemporaryDir dir;
+  const test::CertAndKey old = ca.Client("kcm", {}, test::TestCa::Validity::kOver);
+  const std::string trusted = dir.Write("ca.crt", ca.pem());
+  const std::string cert = dir.Write("client.crt", old.cert);
+  const std::string key = dir.Write("client.key", old.key);
+  const std::string file =
+      dir.Write("kubeconfig",
+                Kubeconfig(server.port(), ", certificate-authority: \"" + trusted + "\"",
+                           "client-certificate: \"" + cert + "\", client-key: \"" + key + "\""));
+  Process host(Command(file), dir.path(), "host");
+  EXPECT_EQ(host.Wait(30s), 1);
+  EXPECT_THAT(host.err(), AllOf(HasSubstr("The client certificate is not valid now, renew it"),
+                                HasSubstr("expired at "), HasSubstr(cert),
+                                HasSubstr("failed to wait for apiserver being healthy"),
+                                HasSubstr("certificate expired")));
+  EXPECT_FALSE(server.Answered());
+}
+
+TEST(Connection, UnusableCertificatesEndTheStartAtOnceNamingTheirFiles) {
+  const TemporaryDir dir;
+  const test::TestCa ca("ca");
+  const std::string good = dir.Write("good.crt", ca.pem());
+  const std::string bad = dir.Write("bad.crt", "no certificate\n");
+  const test::CertAndKey mine = ca.Client("a"), other = ca.Client("b");
+  const std::string cert = dir.Write("client.crt", mine.cert);
+  const std::string key = dir.Write("other.key", other.key);
+  const struct {
+    const char* name;
+    std::string cluster, user, file, reason;
+  } rows[] = {
+      {"no CA in the file", ", certificate-authority: \"" + bad + "\"", "token: t", bad,
+       "no PEM certificate"},
+      {"another's key", ", certificate-authority: \"" + good + "\"",
+       "client-certificate: \"" + cert + "\", client-key: \"" + key + "\"", cert,
+       "private key does not match public key"},
+      {"a file that is not there", ", certificate-authority: \"" + dir.path() + "/none\"",
+       "token: t", dir.path() + "/none", "No such file"},
+  };
+  const Listener server;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    const std::string file =
+        dir.Write("kubeconfig", Kubeconfig(server.port(), row.cluster, row.user));
+    Process host(Command(file), dir.path(), "host");
+    EXPECT_EQ(host.Wait(5s), 1);
+    EXPECT_THAT(host.err(),
+                AllOf(HasSubstr(row.file), HasSubstr(row.reason), HasSubstr("correct " + file)));
+  }
+  EXPECT_FALSE(server.Connected());
 }
 
 }  // namespace

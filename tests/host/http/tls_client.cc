@@ -202,11 +202,15 @@ TestCa::TestCa(const std::string& name) : state_(new State) {
 
 TestCa::~TestCa() { delete state_; }
 
-CertAndKey TestCa::Issue(const std::string& common_name,
+CertAndKey TestCa::Issue(Validity validity, const std::string& common_name,
                          const std::vector<std::string>& organizations, const std::string& usage,
                          const std::string& alternative_names) const {
   const Key key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
   const Cert cert = Unsigned(key.get());
+  if (validity == Validity::kOver) {
+    X509_gmtime_adj(X509_getm_notBefore(cert.get()), -7200);
+    X509_gmtime_adj(X509_getm_notAfter(cert.get()), -3600);
+  }
   for (const std::string& organization : organizations) AddName(cert.get(), "O", organization);
   AddName(cert.get(), "CN", common_name);
   X509_set_issuer_name(cert.get(), X509_get_subject_name(state_->cert.get()));
@@ -217,12 +221,16 @@ CertAndKey TestCa::Issue(const std::string& common_name,
 }
 
 CertAndKey TestCa::Client(const std::string& common_name,
-                          const std::vector<std::string>& organizations) const {
-  return Issue(common_name, organizations, "clientAuth", "");
+                          const std::vector<std::string>& organizations, Validity validity) const {
+  return Issue(validity, common_name, organizations, "clientAuth", "");
 }
 
-CertAndKey TestCa::Server(const std::string& dns_name) const {
-  return Issue(dns_name, {}, "serverAuth", "DNS:" + dns_name);
+CertAndKey TestCa::Server(const std::string& dns_name, Validity validity) const {
+  return Issue(validity, dns_name, {}, "serverAuth", "DNS:" + dns_name);
+}
+
+CertAndKey TestCa::LoopbackServer(Validity validity) const {
+  return Issue(validity, "loopback", {}, "serverAuth", "IP:127.0.0.1");
 }
 
 Reply Send(int port, const Call& call) {

@@ -21,13 +21,18 @@ class TestCa {
   TestCa(const TestCa&) = delete;
   TestCa& operator=(const TestCa&) = delete;
   const std::string& pem() const { return pem_; }
+  enum class Validity { kNow, kOver };
   CertAndKey Client(const std::string& common_name,
-                    const std::vector<std::string>& organizations = {}) const;
-  CertAndKey Server(const std::string& dns_name) const;
+                    const std::vector<std::string>& organizations = {},
+                    Validity validity = Validity::kNow) const;
+  CertAndKey Server(const std::string& dns_name, Validity validity = Validity::kNow) const;
+  // For 127.0.0.1.
+  CertAndKey LoopbackServer(Validity validity = Validity::kNow) const;
 
  private:
-  CertAndKey Issue(const std::string& common_name, const std::vector<std::string>& organizations,
-                   const std::string& usage, const std::string& alternative_names) const;
+  CertAndKey Issue(Validity validity, const std::string& common_name,
+                   const std::vector<std::string>& organizations, const std::string& usage,
+                   const std::string& alternative_names) const;
   struct State;
   State* state_;
   std::string pem_;

@@ -47,7 +47,8 @@ struct Line {
   const Pair* pairs;
   size_t count;
   std::source_location at;
-  clock::WallTime time;
+  bool plain = false;  // the text form does not quote the message
+  clock::WallTime time = {};
 };
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -93,6 +94,7 @@ std::string TextLine(const Line& line, int pid) {
   std::string out;
   out.reserve(160 + line.message.size());
   AppendTextHeader(out, line, pid);
+  if (line.plain) return out.append(line.message);
   AppendQuoted(out, line.message);
   if (!line.error.empty()) AppendText(out, Pair("err", line.error));
   if (!line.name.empty()) AppendText(out, Pair("logger", line.name));
@@ -225,6 +227,11 @@ void Logger::Info(int level, std::string_view message, Pairs pairs, std::source_
   Write(Severity::kInfo, level, message, {}, pairs.begin(), pairs.size(), at);
 }
 
+void Logger::Print(int level, std::string_view text, std::source_location at) const {
+  if (sink_ == nullptr || !sink_->Enabled(level, at, name_)) return;
+  sink_->Write({Severity::kInfo, level, text, {}, name_, fixed_, nullptr, 0, at, true});
+}
+
 void Logger::Warning(std::string_view message, Pairs pairs, std::source_location at) const {
   Write(Severity::kWarning, 0, message, {}, pairs.begin(), pairs.size(), at);
 }
@@ -238,7 +245,7 @@ void Logger::Write(Severity severity, int level, std::string_view message, std::
                    const Pair* pairs, size_t count, std::source_location at) const {
   if (sink_ == nullptr) return;
   if (severity == Severity::kInfo && !sink_->Enabled(level, at, name_)) return;
-  sink_->Write({severity, level, message, error, name_, fixed_, pairs, count, at, {}});
+  sink_->Write({severity, level, message, error, name_, fixed_, pairs, count, at});
 }
 
 void Logger::SetVerbosity(int level) const {

@@ -64,6 +64,10 @@ class Logger {
   bool Enabled(int level, std::source_location at = std::source_location::current()) const;
   void Info(int level, std::string_view message, Pairs pairs = {},
             std::source_location at = std::source_location::current()) const;
+  // A line of text as it is, without quotes and pairs, as klog's Infof writes it. For the flag
+  // dump.
+  void Print(int level, std::string_view text,
+             std::source_location at = std::source_location::current()) const;
   void Warning(std::string_view message, Pairs pairs = {},
                std::source_location at = std::source_location::current()) const;  // info severity W
   // An empty `error` is left out of the line.

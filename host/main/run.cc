@@ -51,7 +51,7 @@ std::optional<int> Host::Impl::Parse() {
   if (parsed.outcome != config::Outcome::kRun) return parsed.exit_code;
   for (const std::string& w : parsed.warnings) log.Warning(w);
   if (log.Enabled(1))
-    for (const std::string& line : options.flags.DumpLines()) log.Info(1, line);
+    for (const std::string& line : options.flags.DumpLines()) log.Print(1, line);
   return std::nullopt;
 }
 

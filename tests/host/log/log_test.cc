@@ -73,6 +73,15 @@ TEST_F(LogTest, TextPairs) {
             "lines=<\n\ta\n\tb\n >");
 }
 
+TEST_F(LogTest, PlainTextIsNotQuoted) {
+  Make().Print(0, "FLAG: --a=\"b\"");
+  EXPECT_EQ(Body(), "FLAG: --a=\"b\"");
+  Make().Print(1, "hidden");
+  EXPECT_EQ(lines_.size(), 1U);
+  MakeJson().Print(0, "FLAG: --a=\"b\"");
+  EXPECT_THAT(lines_.at(1), MatchesRegex(R"(.*"msg":"FLAG: --a=\\"b\\"","v":0\})"));
+}
+
 TEST_F(LogTest, TextNamesTheLoggerAfterTheError) {
   const Logger log =
       Make().Named("deployment-controller").With({{"plugin", "pod"}}).With({{"key", "shop/web"}});

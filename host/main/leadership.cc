@@ -108,11 +108,7 @@ Status Host::Impl::StartControllers() {
   }
   if (server)
     for (const auto& [name, status] : manager->Health())
-      server->health().Add(name, [this, n = name]() -> Status {
-        for (const auto& [have, health] : manager->Health())
-          if (have == n) return health;
-        return Ok();  // unloaded meanwhile
-      });
+      server->health().Add(name, [this, n = name] { return manager->Health(n); });
   manager->Start();
   const std::lock_guard lock(mutex);
   controllers_started = true;

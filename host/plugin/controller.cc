@@ -13,6 +13,12 @@ namespace {
 constexpr auto kLedgerRecheck = std::chrono::milliseconds(5);
 constexpr size_t kTrimAt = 4096;
 
+// Nothing that an operator could mend: this run came too early (another writer, or its own writes,
+// are not in the caches yet), or this process may not write any more.
+bool IsOnlyAWait(const Error& e) {
+  return e.code == Code::kConflict || e.code == Code::kFenced || e.code == Code::kStopped;
+}
+
 }  // namespace
 
 Controller::Controller(Environment* environment, std::string plugin_name,
@@ -205,14 +211,16 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
       break;
   }
   if (max_retries >= 0 && queue.NumRequeues(key) >= max_retries) {
-    shared_.log.Info(2, "Dropping key out of the queue", {{"key", key}, {"err", error.message}});
+    shared_.log.Error(error.message, "Error syncing, dropping key out of the queue",
+                      {{"key", key}});
     queue.Forget(key);
     return;
   }
-  if (outcome.kind == KCM_OUTCOME_RETRY) {
-    shared_.log.Info(2, "Error syncing, requeuing", {{"key", key}, {"err", error.message}});
+  if (outcome.kind == KCM_OUTCOME_RETRY && IsOnlyAWait(error)) {
+    shared_.log.Info(2, "Sync came too early, requeuing",
+                     {{"key", key}, {"reason", error.message}});
   } else {
-    shared_.log.Error(error.message, "Unhandled error while syncing", {{"key", key}});
+    shared_.log.Error(error.message, "Error syncing, requeuing", {{"key", key}});
   }
   queue.AddRateLimited(key);
 }

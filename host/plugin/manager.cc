@@ -260,6 +260,17 @@ std::vector<std::pair<std::string, Status>> Manager::Health() const {
   return out;
 }
 
+Status Manager::Health(const std::string& controller) const {
+  std::shared_ptr<Controller> found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, plugin] : plugins_)
+      if (const auto it = plugin->controllers.find(controller); it != plugin->controllers.end())
+        found = it->second;
+  }
+  return found ? found->Health() : Ok();
+}
+
 bool Manager::AllActive() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, plugin] : plugins_)

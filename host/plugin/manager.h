@@ -75,6 +75,8 @@ class Manager {
   std::vector<std::string> Problems() const;  // files that were refused, why
   // (name, status) per constructed controller, for /healthz.
   std::vector<std::pair<std::string, Status>> Health() const;
+  // Of one of them; Ok when it was unloaded meanwhile.
+  Status Health(const std::string& controller) const;
   bool AllActive() const;
   bool CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const;
   // First error of an activation (start, credentials), empty when none: the host exits 1.

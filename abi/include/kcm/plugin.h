@@ -60,7 +60,7 @@ typedef struct kcm_reconcile {
 #define KCM_OUTCOME_DONE 1u /* nothing more to do: the failure count is forgotten */
 #define KCM_OUTCOME_AFTER \
   2u /* done for now, again after delay_ns: the failure count is forgotten */
-#define KCM_OUTCOME_RETRY 3u /* failed in a way that passes: again with back-off, logged at 2 */
+#define KCM_OUTCOME_RETRY 3u /* passes: again with back-off; an error line, of a conflict at 2 */
 #define KCM_OUTCOME_ERROR \
   4u /* failed: again with back-off, logged as error, counted against the build */
 

@@ -18,6 +18,43 @@ Json Workload(const char* kind, const std::string& name, int replicas) {
             {"template", PodTemplate({{"app", name}})}}}};
 }
 
+// With a controller of the test's own under the scenario's name: the rule is the host's.
+TEST(Controllers, HOST_04_FirstMatchInTheListWins) {
+  const struct {
+    const char* list;
+    size_t pods;
+  } rows[] = {{"*,-job-controller,job", 0}, {"*,job,-job-controller", 1}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.list);
+    Cluster cluster({.plugins = {"test-jobs"},
+                     .flags = {std::string("--controllers=") + row.list},
+                     .nodes = 0,
+                     .scheduler = false});
+    cluster.Create({{"apiVersion", "v1"},
+                    {"kind", "ServiceAccount"},
+                    {"metadata", {{"name", "default"}}}});  // admission wants it for pods
+    Json pod = PodTemplate(Json::object());
+    pod["spec"]["restartPolicy"] = "Never";
+    cluster.Create({{"apiVersion", "batch/v1"},
+                    {"kind", "Job"},
+                    {"metadata", {{"name", "report"}}},
+                    {"spec", {{"template", pod}}}});
+    cluster.Advance(60s);
+    EXPECT_EQ(cluster.List("pods").size(), row.pods);
+  }
+}
+
+TEST(Controllers, OneLookAtHealthzAsksEachControllerOnce) {
+  Cluster cluster(
+      {.plugins = {"pod", "test-jobs"}, .nodes = 0, .scheduler = false, .secure_port = true});
+  const double before = cluster.Metric("test_health_asked_total").value_or(0);
+  const test::Reply reply =
+      test::Send(cluster.host().secure_port(), {.target = "/healthz?verbose"});
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_NE(reply.body.find("[+]job-controller ok\n"), std::string::npos) << reply.body;
+  EXPECT_EQ(cluster.Metric("test_health_asked_total").value_or(0), before + 1);
+}
+
 TEST(Controllers, HOST_09_EmptyListRunsNothing) {
   Cluster cluster({.plugins = {"pod"},
                    .flags = {"--controllers="},

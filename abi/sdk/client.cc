@@ -213,7 +213,7 @@ struct Pending {
   const Services* services;
   std::function<void(int32_t, kcm_answer*)> done;
 };
-void Complete(void* data, kcm_answer* answer) {
+void Complete(void* data, kcm_answer* answer) noexcept {
   const std::unique_ptr<Pending> pending(static_cast<Pending*>(data));
   (void)internal::AtTheEdge(nullptr, [&]() -> int32_t {
     pending->done(answer->code, answer);
@@ -270,7 +270,7 @@ void Client::Batch::Wait() {
   // that wait early; the host then completes what is open as cancelled, for which the second wait
   // is.
   const Services* s = client_.s_;
-  const auto ready = [](void* data) -> uint32_t {
+  const auto ready = [](void* data) noexcept -> uint32_t {
     return static_cast<State*>(data)->Done() ? 1 : 0;
   };
   (void)s->cancel->wait(s->context, client_.scope_, -1, ready, state_.get());

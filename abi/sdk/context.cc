@@ -3,6 +3,7 @@
 // configuration.
 #include "kcm/sdk/context.h"
 
+#include <exception>
 #include <stdexcept>
 
 #include "kcm/sdk/controller.h"
@@ -57,7 +58,7 @@ WallTime Clock::Now() const { return WallTime(Duration(s_->clock->wall_ns(s_->co
 Duration Clock::Monotonic() const { return Duration(s_->clock->monotonic_ns(s_->context)); }
 
 namespace {
-void FireTimer(void* data) {
+void FireTimer(void* data) noexcept {
   auto* entry = static_cast<Services::Timers::Entry*>(data);
   std::shared_ptr<Services::Timers::Entry> mine;
   {
@@ -392,11 +393,23 @@ bool Run::Cancelled() const {
 }
 bool Run::Wait(Duration timeout, const std::function<bool()>& ready) const {
   const Services* s = context_.services();
-  const auto call = [](void* data) -> uint32_t {
-    return (*static_cast<const std::function<bool()>*>(data))() ? 1 : 0;
+  struct Asked {
+    const std::function<bool()>& ready;
+    std::exception_ptr thrown = {};
+  } asked{ready};
+  // What is thrown must not pass through the host: it ends the wait and is thrown on here.
+  const auto ask = [](void* data) noexcept -> uint32_t {
+    Asked& a = *static_cast<Asked*>(data);
+    try {
+      return a.thrown || a.ready() ? 1 : 0;
+    } catch (...) {
+      a.thrown = std::current_exception();
+      return 1;
+    }
   };
-  std::function<bool()> copy = ready;
-  return s->cancel->wait(s->context, scope_, timeout.count(), call, &copy) == KCM_OK;
+  const int32_t code = s->cancel->wait(s->context, scope_, timeout.count(), ask, &asked);
+  if (asked.thrown) std::rethrow_exception(asked.thrown);
+  return code == KCM_OK;
 }
 
 std::string Change::Key() const {

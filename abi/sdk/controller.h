@@ -97,12 +97,13 @@ struct Instance {
   std::unique_ptr<T> controller;
 };
 
+// The functions of the table: noexcept, as nothing may be thrown at the host.
 template <class T>
 struct Adapter {
   using I = Instance<T>;
   static I& Of(kcm_controller* self) { return *reinterpret_cast<I*>(self); }
 
-  static int32_t Create(const kcm_create* args, kcm_controller** out, kcm_error* error) {
+  static int32_t Create(const kcm_create* args, kcm_controller** out, kcm_error* error) noexcept {
     return AtTheEdge(error, [&]() -> int32_t {
       auto context = Context::Make(*args);
       if (!context.ok())
@@ -114,13 +115,13 @@ struct Adapter {
       return KCM_OK;
     });
   }
-  static int32_t Start(kcm_controller* self, kcm_error* error) {
+  static int32_t Start(kcm_controller* self, kcm_error* error) noexcept {
     return AtTheEdge(error, [&]() -> int32_t {
       if constexpr (requires(T & t) { t.Start(); }) Of(self).controller->Start();
       return KCM_OK;
     });
   }
-  static void OnEvent(kcm_controller* self, const kcm_event* event) {
+  static void OnEvent(kcm_controller* self, const kcm_event* event) noexcept {
     // A throwing handler would lose the change: it is reported through the log and the object's
     // keys come back by resync.
     kcm_error none{};
@@ -132,12 +133,15 @@ struct Adapter {
       Of(self).controller->OnChange(Change(*event));
       return KCM_OK;
     });
-    if (code != KCM_OK)
+    if (code == KCM_OK) return;
+    (void)AtTheEdge(nullptr, [&]() -> int32_t {
       Of(self).context->log().Error(std::string_view(text, none.length), "Event handler failed",
                                     {});
+      return KCM_OK;
+    });
   }
   static int32_t Reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome,
-                           kcm_error* error) {
+                           kcm_error* error) noexcept {
     return AtTheEdge(error, [&]() -> int32_t {
       Run r(*Of(self).context, *run);
       const Outcome o = Of(self).controller->Reconcile(r);
@@ -148,7 +152,8 @@ struct Adapter {
       return KCM_OK;
     });
   }
-  static int32_t OnTask(kcm_controller* self, uint32_t task, kcm_scope* scope, kcm_error* error) {
+  static int32_t OnTask(kcm_controller* self, uint32_t task, kcm_scope* scope,
+                        kcm_error* error) noexcept {
     return AtTheEdge(error, [&]() -> int32_t {
       if constexpr (requires(T & t, Run & r) { t.OnTask(task, r); }) {
         Run r(*Of(self).context, scope);
@@ -158,13 +163,13 @@ struct Adapter {
       return KCM_OK;
     });
   }
-  static void Stop(kcm_controller* self) {
+  static void Stop(kcm_controller* self) noexcept {
     (void)AtTheEdge(nullptr, [&]() -> int32_t {
       if constexpr (requires(T & t) { t.Stop(); }) Of(self).controller->Stop();
       return KCM_OK;
     });
   }
-  static void Destroy(kcm_controller* self) {
+  static void Destroy(kcm_controller* self) noexcept {
     I* instance = reinterpret_cast<I*>(self);
     (void)AtTheEdge(nullptr, [&]() -> int32_t {
       instance->controller.reset();
@@ -174,7 +179,7 @@ struct Adapter {
     delete instance;
   }
   static int32_t SaveState(kcm_controller* self, void (*write)(void*, kcm_str), void* sink,
-                           kcm_error* error) {
+                           kcm_error* error) noexcept {
     return AtTheEdge(error, [&]() -> int32_t {
       if constexpr (requires(T & t) {
                       { t.SaveState() } -> std::convertible_to<std::string>;
@@ -185,14 +190,14 @@ struct Adapter {
       return KCM_OK;
     });
   }
-  static int32_t LoadState(kcm_controller* self, kcm_str bytes, kcm_error* error) {
+  static int32_t LoadState(kcm_controller* self, kcm_str bytes, kcm_error* error) noexcept {
     return AtTheEdge(error, [&]() -> int32_t {
       if constexpr (requires(T & t, std::string_view v) { t.LoadState(v); })
         Of(self).controller->LoadState(View(bytes));
       return KCM_OK;
     });
   }
-  static int32_t Health(kcm_controller* self, kcm_error* error) {
+  static int32_t Health(kcm_controller* self, kcm_error* error) noexcept {
     return AtTheEdge(error, [&]() -> int32_t {
       if constexpr (requires(T & t) { t.Health(); }) {
         const Status s = Of(self).controller->Health();

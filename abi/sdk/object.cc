@@ -3,6 +3,7 @@
 #include "kcm/sdk/object.h"
 
 #include <atomic>
+#include <exception>
 #include <nlohmann/json.hpp>
 
 namespace kcm::sdk {
@@ -62,12 +63,23 @@ std::string ObjectRef::Key() const {
 }
 
 std::string ObjectRef::ToJsonText() const {
-  std::string out;
-  const auto append = [](void* sink, kcm_str bytes) {
-    static_cast<std::string*>(sink)->append(View(bytes));
+  struct Sink {
+    std::string text;
+    std::exception_ptr thrown = {};
+  } sink;
+  // What is thrown (memory) must not pass through the host: it is thrown on here.
+  const auto append = [](void* data, kcm_str bytes) noexcept {
+    Sink& s = *static_cast<Sink*>(data);
+    if (s.thrown) return;
+    try {
+      s.text.append(View(bytes));
+    } catch (...) {
+      s.thrown = std::current_exception();
+    }
   };
-  (void)internal::ObjectApi().to_json(internal::ObjectApi().root(handle_), append, &out);
-  return out;
+  (void)internal::ObjectApi().to_json(internal::ObjectApi().root(handle_), append, &sink);
+  if (sink.thrown) std::rethrow_exception(sink.thrown);
+  return std::move(sink.text);
 }
 
 Json ObjectRef::ToJson() const { return sdk::ToJson(Root()); }

@@ -42,9 +42,10 @@ int Inspect(const std::string& file) {
 
 int Plugins(const std::vector<std::string>& args) {
   if (args.size() == 3 && args[1] == "inspect") return Inspect(args[2]);
-  std::fprintf(
-      stderr,
-      "Usage: kcm-host plugins inspect FILE\nRunning plugins are managed with kcmctl plugins.\n");
+  std::fprintf(stderr,
+               "Usage: kcm-host plugins inspect FILE\n"
+               "Maps FILE, also a quarantined one: its library constructors run.\n"
+               "Running plugins are managed with kcmctl plugins.\n");
   return 1;
 }
 
@@ -52,6 +53,7 @@ int Plugins(const std::vector<std::string>& args) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
+  kcm::host::plugin::InstallCrashHandler();
   if (!args.empty() && args[0] == "plugins") return Plugins(args);
 
   // Signals are taken by one thread with sigwait: no handler runs code of ours. SIGPIPE: a closed
@@ -64,7 +66,6 @@ int main(int argc, char** argv) {
   sigaddset(&set, SIGUSR1);  // ends the signal thread
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 
-  kcm::host::plugin::InstallCrashHandler();
   kcm::host::main::RunOptions options;
   options.args = std::move(args);
   options.exit_now = [](int code) { ::_exit(code); };

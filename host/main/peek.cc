@@ -2,8 +2,11 @@
 // Declarations of plugins as flags and names.
 #include "host/main/peek.h"
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 
+#include "host/plugin/crash.h"
 #include "host/plugin/directory.h"
 #include "host/plugin/image.h"
 
@@ -49,25 +52,84 @@ Status Declare(const plugin::PluginDeclaration& p, const std::string& file, conf
   return Ok();
 }
 
+std::string Last(const std::vector<std::string>& args, std::string_view flag) {
+  const std::vector<std::string> values = config::ScanFlag(args, flag);
+  return values.empty() ? "" : values.back();
+}
+
+// The bound of records, as --plugin-quarantine-threshold will say once the flags are parsed.
+int64_t Threshold(const std::vector<std::string>& args, const config::FlagSet& flags) {
+  const std::string text = Last(args, "plugin-quarantine-threshold");
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  return flags.Int("plugin-quarantine-threshold");
+}
+
+// A build that must not be mapped can not say which flags it brings: those that nobody knows are
+// taken to be its, or its quarantine would keep the whole host from starting.
+Status DeclareUnknown(const std::vector<std::string>& args, config::FlagSet* flags,
+                      config::ControllerNames* names) {
+  for (size_t at = 0; at < args.size() && args[at] != "--"; ++at) {
+    const std::string& arg = args[at];
+    if (!arg.starts_with("--")) continue;
+    const size_t equals = arg.find('=');
+    const std::string name = arg.substr(2, equals == arg.npos ? arg.npos : equals - 2);
+    if (name.empty() || flags->Find(name) != nullptr) continue;
+    const bool value_follows =
+        equals == arg.npos && at + 1 < args.size() && !args[at + 1].starts_with("-");
+    config::FlagDeclaration d;
+    d.section = "Quarantined plugins";
+    d.name = name;
+    d.type =
+        equals != arg.npos || value_follows ? config::FlagType::kString : config::FlagType::kBool;
+    d.default_text = d.type == config::FlagType::kBool ? "false" : "";
+    d.help = "Not known: taken to be a flag of a plugin that is quarantined.";
+    if (Status s = flags->Declare(std::move(d)); !s.ok()) return s;
+  }
+  for (const std::string& list : config::ScanFlag(args, "controllers")) {
+    for (size_t at = 0; at <= list.size();) {
+      const size_t comma = std::min(list.find(',', at), list.size());
+      std::string name = list.substr(at, comma - at);
+      at = comma + 1;
+      if (name.starts_with("-")) name.erase(0, 1);
+      if (name.empty() || name == "*" || names->Canonical(name)) continue;
+      if (Status s = names->Declare(name, {}, true); !s.ok()) return s;
+    }
+  }
+  return Ok();
+}
+
 }  // namespace
 
-Status DeclarePlugins(const std::vector<std::string>& dirs, const std::string& trust_key,
-                      config::FlagSet* flags, config::ControllerNames* names) {
+Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* flags,
+                      config::ControllerNames* names) {
+  const std::vector<std::string> dirs = config::ScanFlag(args, "plugin-dir");
   if (dirs.empty()) return Ok();
   Result<std::string> private_dir = plugin::MakePrivateDir();
   if (!private_dir.ok()) return private_dir.error();
+  const std::string state_dir = Last(args, "plugin-state-dir");
+  // Mapping a file runs its library constructors: a crash there is to be remembered already.
+  if (!state_dir.empty()) plugin::SetCrashDir(state_dir);
+  bool quarantined = false;
+  plugin::LoadOptions load{*private_dir, Last(args, "plugin-trust-key")};
+  load.admit = [&](const std::string& file, const std::string& digest) {
+    const Status s = plugin::Admit(state_dir, Threshold(args, *flags), file, digest);
+    quarantined = quarantined || !s.ok();
+    return s;
+  };
   Status result = Ok();
   for (const std::string& dir : dirs) {
     if (!plugin::CheckDirectory(dir).ok()) continue;
     const Result<std::vector<plugin::PluginFile>> files = plugin::ScanDirectory(dir);
     if (!files.ok()) continue;
     for (const plugin::PluginFile& file : *files) {
-      const Result<std::shared_ptr<plugin::Image>> image =
-          plugin::Image::Load(file.path, {*private_dir, trust_key});
+      const Result<std::shared_ptr<plugin::Image>> image = plugin::Image::Load(file.path, load);
       if (!image.ok()) continue;
       if (result.ok()) result = Declare((*image)->declaration(), file.path, flags, names);
     }
   }
+  if (result.ok() && quarantined) result = DeclareUnknown(args, flags, names);
   std::error_code ignored;
   std::filesystem::remove_all(*private_dir, ignored);
   return result;

@@ -11,11 +11,13 @@
 
 namespace kcm::host::main {
 
-// Loads every plugin file of `dirs` for as long as it takes to read its declaration. Files that are
-// refused are passed over: loading them for good reports them. Errors: a flag or controller name
-// that clashes, naming the file. `trust_key` as --plugin-trust-key: an unsigned file is not even
-// looked into.
-Status DeclarePlugins(const std::vector<std::string>& dirs, const std::string& trust_key,
-                      config::FlagSet* flags, config::ControllerNames* names);
+// Loads every plugin file of --plugin-dir for as long as it takes to read its declaration. Files
+// that are refused are passed over: loading them for good reports them. Errors: a flag or
+// controller name that clashes, naming the file. With --plugin-trust-key an unsigned file is not
+// even looked into.
+// --plugin-state-dir: a crash while a file is mapped leaves a record there, and a quarantined build
+// is not mapped; then flags and controllers that nobody knows are declared as well, as its own.
+Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* flags,
+                      config::ControllerNames* names);
 
 }  // namespace kcm::host::main

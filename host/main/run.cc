@@ -7,7 +7,6 @@
 #include "host/main/impl.h"
 #include "host/main/peek.h"
 #include "host/metric/process.h"
-#include "host/plugin/crash.h"
 
 namespace kcm::host::main {
 namespace {
@@ -19,9 +18,7 @@ constexpr auto kDiscoveryReset = std::chrono::seconds(30);
 std::optional<int> Host::Impl::Parse() {
   config::ParseContext context;
   context.declare = [&](config::FlagSet& flags, config::ControllerNames& names) {
-    const std::vector<std::string> keys = config::ScanFlag(run.args, "plugin-trust-key");
-    return DeclarePlugins(config::ScanFlag(run.args, "plugin-dir"), keys.empty() ? "" : keys.back(),
-                          &flags, &names);
+    return DeclarePlugins(run.args, &flags, &names);
   };
   config::ParseResult parsed = config::ParseOptions(run.args, context);
   const auto print = [](const std::function<void(const std::string&)>& to, const std::string& text,
@@ -94,7 +91,6 @@ int Host::Impl::Run() {
     metrics.AllowLabels(a.metric, a.label, a.values);
   metric::RegisterProcessMetrics(metrics);
   if (Status s = Connect(); !s.ok()) return Fail(s.error().message);
-  if (!options.plugins.state_dir.empty()) plugin::SetCrashDir(options.plugins.state_dir);
   BuildManager();
   if (Status s = manager->Load(); !s.ok()) return Fail(s.error().message);
   if (Status s = Serve(); !s.ok()) return Fail(s.error().message);

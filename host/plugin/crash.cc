@@ -98,7 +98,8 @@ void OnSignal(int signal) {
 void InstallCrashHandler() {
   struct sigaction action {};
   action.sa_handler = OnSignal;
-  action.sa_flags = SA_NODEFER | SA_RESETHAND;
+  // On the thread's alternate stack where it has one: its own may be used up.
+  action.sa_flags = SA_NODEFER | SA_RESETHAND | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   for (int signal : kSignals) ::sigaction(signal, &action, nullptr);
 }
@@ -107,6 +108,19 @@ void SetCrashDir(const std::string& dir) {
   const size_t n = std::min(dir.size(), sizeof(g_crash_dir) - 1);
   std::memcpy(g_crash_dir, dir.data(), n);
   g_crash_dir[n] = '\0';
+}
+
+Status Admit(const std::string& dir, int64_t threshold, const std::string& file,
+             const std::string& digest) {
+  if (dir.empty() || threshold <= 0) return Ok();
+  const std::string build = digest.substr(0, kBuildLength);
+  const int records = CrashCount(dir, build);
+  if (records < threshold) return Ok();
+  return MakeError(Code::kForbidden,
+                   file + ": quarantined: this build has crashed the host " +
+                       std::to_string(records) +
+                       " times: install another build, or, to try it again, remove " + dir +
+                       "/crash-" + build + "-*.txt");
 }
 
 int CrashCount(const std::string& dir, std::string_view build) {

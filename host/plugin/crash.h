@@ -2,8 +2,11 @@
 // Crashes: a fatal signal inside a plugin is attributed in the last log line and remembered, so
 // that a build which takes the process down again and again is not loaded any more (design 9).
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "kcm/rules/result.h"
 
 namespace kcm::host::plugin {
 
@@ -16,7 +19,15 @@ void InstallCrashHandler();
 // digest's first characters.
 void SetCrashDir(const std::string& dir);
 
+// Characters of a digest that name a build in frames and records.
+inline constexpr size_t kBuildLength = 16;
+
 // Number of records of this build in the directory.
 int CrashCount(const std::string& dir, std::string_view build);
+
+// Whether a file may be mapped: an error names the fix when its build has `threshold` or more
+// records in `dir`. No directory or a threshold of 0 or less: every file may.
+Status Admit(const std::string& dir, int64_t threshold, const std::string& file,
+             const std::string& digest);
 
 }  // namespace kcm::host::plugin

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "host/plugin/alternate_stack.h"
+
 namespace kcm::host::plugin {
 namespace {
 
@@ -22,6 +24,7 @@ const Frame* CurrentFrame() { return t_frame; }
 
 Entry::Entry(std::string_view plugin, std::string_view build, std::string_view controller,
              Role role, std::string_view key) {
+  EnsureAlternateStack();
   Copy(frame_.plugin, plugin);
   Copy(frame_.build, build);
   Copy(frame_.controller, controller);

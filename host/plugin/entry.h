@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry: marks that this thread is inside a plugin. A crash is attributed by it (plugin,
-// controller, key), and the dev preset checks thread roles with it.
+// controller, key), and the dev preset checks thread roles with it. The thread gets an alternate
+// signal stack, so that running out of stack is attributed too.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,7 +9,16 @@
 
 namespace kcm::host::plugin {
 
-enum class Role : uint8_t { kNone, kControl, kEvent, kWorker, kTimer, kTask, kCompletion };
+enum class Role : uint8_t {
+  kNone,
+  kLoad,  // a library's constructors and destructors; the frame's plugin is the file
+  kControl,
+  kEvent,
+  kWorker,
+  kTimer,
+  kTask,
+  kCompletion
+};
 
 // What the crash handler prints. Plain text of fixed size: readable from a signal handler.
 struct Frame {

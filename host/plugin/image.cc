@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "host/plugin/elf_file.h"
+#include "host/plugin/entry.h"
 #include "host/plugin/signature.h"
 
 namespace kcm::host::plugin {
@@ -120,13 +121,18 @@ Result<std::shared_ptr<Image>> Image::Load(const std::string& file, const LoadOp
   std::shared_ptr<Image> image(new Image());
   image->file_ = file;
   image->digest_ = Sha256Hex(*bytes);
+  if (options.admit)
+    if (Status s = options.admit(file, image->digest_); !s.ok()) return s.error();
   image->private_path_ = UniquePath(options.private_dir, file);
   if (Status s = WriteCopy(image->private_path_, *bytes); !s.ok()) return s.error();
   image->library_ = std::make_unique<Library>();
   boost::system::error_code error;
   // rtld_now: a missing symbol shows here, not in the middle of a reconcile.
-  image->library_->so.load(image->private_path_, error,
-                           boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+  {
+    const Entry entry(file, image->build(), "", Role::kLoad, "load");
+    image->library_->so.load(image->private_path_, error,
+                             boost::dll::load_mode::rtld_now | boost::dll::load_mode::rtld_local);
+  }
   if (error) {
     const char* why = ::dlerror();
     std::string text = why != nullptr ? why : error.message();
@@ -148,6 +154,7 @@ Result<std::shared_ptr<Image>> Image::Load(const std::string& file, const LoadOp
 
 bool Image::Unload() {
   if (library_) {
+    const Entry entry(file_, build(), "", Role::kLoad, "unload");
     library_->so.unload();
     library_.reset();
   }

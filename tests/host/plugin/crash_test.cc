@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "host/plugin/entry.h"
 #include "host/plugin/probes.h"
@@ -57,6 +59,67 @@ TEST(CrashDeathTest, SignalOutsidePluginsBlamesNobody) {
         ::raise(SIGBUS);
       },
       testing::KilledBySignal(SIGBUS), "F fatal signal 7 in the host");
+}
+
+volatile bool g_go_on = true;
+
+__attribute__((noinline)) int UseUpTheStack(const volatile char* outer) {
+  volatile char room[4096];
+  for (volatile char& c : room) c = outer[0];
+  return g_go_on ? UseUpTheStack(room) + room[17] : room[0];
+}
+
+TEST(CrashDeathTest, StackOverflowOfAnyThreadInsideAPluginIsAttributed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  test::TempDir dir;
+  const std::string records = dir.path();
+  EXPECT_EXIT(
+      {
+        InstallCrashHandler();
+        SetCrashDir(records);
+        std::thread([] {
+          const Entry entry("pod", "abcdef0123456789", "replicaset-controller", Role::kWorker,
+                            "default/web");
+          volatile char x = 'x';
+          ::_exit(UseUpTheStack(&x));
+        }).join();
+      },
+      testing::KilledBySignal(SIGSEGV),
+      "F fatal signal 11 in plugin=\"pod\" build=\"abcdef0123456789\" "
+      "controller=\"replicaset-controller\" key=\"default/web\"");
+}
+
+// The stack belongs to the thread: a thousand threads that enter leave nothing mapped.
+TEST(PluginEntry, AlternateStacksGoWithTheirThreads) {
+  const auto mappings = [] { return test::MappingsOf(""); };
+  const auto enter = [] {
+    const Entry entry("pod", "b1", "c1", Role::kWorker);
+    stack_t present{};
+    ASSERT_EQ(::sigaltstack(nullptr, &present), 0);
+    EXPECT_EQ(present.ss_flags & SS_DISABLE, 0);
+    EXPECT_GE(present.ss_size, 16u << 10);
+  };
+  std::thread(enter).join();
+  const int before = mappings();
+  for (int i = 0; i < 1000; ++i) std::thread(enter).join();
+  EXPECT_LE(mappings(), before + 2);
+}
+
+TEST(Quarantine, BuildWithTooManyRecordsIsNotAdmitted) {
+  test::TempDir dir;
+  const std::string digest = "abcdef0123456789ffff";
+  EXPECT_TRUE(Admit(dir.path(), 2, "/p/x.so", digest).ok());
+  test::WriteAll(dir / "crash-abcdef0123456789-1-1.txt", "");
+  EXPECT_TRUE(Admit(dir.path(), 2, "/p/x.so", digest).ok());
+  test::WriteAll(dir / "crash-abcdef0123456789-2-1.txt", "");
+  const Status s = Admit(dir.path(), 2, "/p/x.so", digest);
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.error().message,
+            "/p/x.so: quarantined: this build has crashed the host 2 times: install another build, "
+            "or, to try it again, remove " +
+                dir.path() + "/crash-abcdef0123456789-*.txt");
+  EXPECT_TRUE(Admit(dir.path(), 0, "/p/x.so", digest).ok());
+  EXPECT_TRUE(Admit("", 2, "/p/x.so", digest).ok());
 }
 
 TEST(PluginEntry, FramesNestAndCutLongTexts) {

@@ -63,6 +63,19 @@ TEST_F(Loading, GoodBuildIsMappedFromAPrivateCopyAndGoneAfterwards) {
   ExpectNothingLeft();
 }
 
+TEST_F(Loading, FileThatIsNotAdmittedIsNeverMapped) {
+  Install(Probe("constructor"), file_);  // would end this process
+  std::string asked;
+  const Result<std::shared_ptr<Image>> image = Image::Load(
+      file_, {dir_ / "private", "", [&](const std::string& file, const std::string& digest) {
+                asked = file + " " + std::to_string(digest.size());
+                return Status(MakeError(Code::kForbidden, "no"));
+              }});
+  EXPECT_EQ(image.ok() ? "" : image.error().message, "no");
+  EXPECT_EQ(asked, file_ + " 64");
+  ExpectNothingLeft();
+}
+
 TEST_F(Loading, OverwrittenFileDoesNotChangeALoadedBuild) {
   Install(Probe("good"), file_);
   const Result<std::shared_ptr<Image>> first = Load(file_);

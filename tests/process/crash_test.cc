@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Crashes while a plugin's file is mapped: attributed to the file, remembered, and not met again by
+// the next start.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+
+#include "build_paths.h"
+#include "process/process.h"
+
+namespace kcm::process {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+class Crash : public ::testing::TestWithParam<const char*> {
+ protected:
+  Crash() {
+    fs::create_directory(plugins_);
+    fs::create_directory(state_);
+    fs::copy_file(std::string(KCM_BUILD_DIR) + "/probes/" + GetParam() + ".so", file_);
+    fs::permissions(file_, fs::perms::group_write | fs::perms::others_write,
+                    fs::perm_options::remove);
+  }
+  // Runs kcm-host; exit code or 128 + signal.
+  int Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), HostBinary());
+    Process host(std::move(arguments), dir_.path(), "host");
+    const std::optional<int> code = host.Wait(60s);
+    out_ = host.out();
+    err_ = host.err();
+    return code.value_or(-1);
+  }
+  size_t Records() const {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(state_), fs::directory_iterator()));
+  }
+  TemporaryDir dir_;
+  std::string plugins_ = dir_.path() + "/plugins", state_ = dir_.path() + "/state";
+  std::string file_ = plugins_ + "/bad.so";
+  std::string out_, err_;
+};
+
+TEST_P(Crash, WhileAFileIsMappedIsAttributedAndQuarantined) {
+  const std::vector<std::string> start = {"--plugin-dir=" + plugins_,
+                                          "--plugin-state-dir=" + state_,
+                                          "--plugin-quarantine-threshold=2"};
+  for (size_t n = 1; n <= 2; ++n) {
+    EXPECT_EQ(Run(start), 128 + SIGSEGV) << err_;
+    EXPECT_THAT(err_, AllOf(HasSubstr("F fatal signal 11 in plugin=\"" + file_ + "\""),
+                            HasSubstr("key=\"load\"")));
+    EXPECT_EQ(Records(), n);
+  }
+  // Now it is left alone, and flags that it may have brought do not end the host.
+  std::vector<std::string> help = start;
+  help.insert(help.end(),
+              {"--of-the-quarantined-plugin=7", "--controllers=*,-its-controller", "--help"});
+  EXPECT_EQ(Run(help), 0) << err_;
+  EXPECT_EQ(Records(), 2u);
+  // A host without quarantined builds knows its flags.
+  fs::remove(file_);
+  EXPECT_EQ(Run({"--plugin-dir=" + plugins_, "--of-the-quarantined-plugin=7", "--help"}), 1);
+  EXPECT_THAT(err_, HasSubstr("unknown flag: --of-the-quarantined-plugin"));
+}
+
+TEST_P(Crash, OfInspectIsAttributed) {
+  EXPECT_EQ(Run({"plugins", "inspect", file_}), 128 + SIGSEGV);
+  EXPECT_THAT(err_, HasSubstr("F fatal signal 11 in plugin=\"" + file_ + "\""));
+}
+
+INSTANTIATE_TEST_SUITE_P(Constructors, Crash,
+                         ::testing::Values("constructor", "constructor_stack"));
+
+}  // namespace
+}  // namespace kcm::process

@@ -24,12 +24,13 @@ ReflectorOptions MakeReflectorOptions(const InformerKey& key, const FactoryOptio
 }  // namespace
 
 InformerImpl::InformerImpl(const InformerKey& key, const FactoryOptions& factory,
-                           const wire::Mask& mask, std::shared_ptr<ResyncSignal> resync_signal)
+                           const wire::Mask& mask, std::shared_ptr<UpkeepSignal> upkeep_signal)
     : key_(key),
       clock_(factory.clock),
       default_resync_(factory.resync_period),
-      resync_signal_(std::move(resync_signal)),
+      upkeep_signal_(std::move(upkeep_signal)),
       stream_(std::make_shared<Stream>(factory.clock)),
+      resync_looked_at_(factory.clock->Monotonic()),
       reflector_(MakeReflectorOptions(key, factory), this, mask) {}
 
 InformerImpl::~InformerImpl() { Stop(); }
@@ -49,7 +50,7 @@ std::shared_ptr<Subscription> InformerImpl::Subscribe(Handler* handler, const st
     const std::lock_guard<std::mutex> publishing(publish_mutex_);
     subscription = stream_->Subscribe(handler, name, store_.List(""), resync);
   }
-  if (resync.count() > 0) resync_signal_->Changed();
+  if (resync.count() > 0) upkeep_signal_->Changed();
   return subscription;
 }
 
@@ -117,9 +118,22 @@ void InformerImpl::Exchange(wire::ObjectPtr object) {
   store_.Put(object);
 }
 
-void InformerImpl::Resync() {
+clock::MonoTime InformerImpl::Resync(clock::MonoTime now) {
+  const clock::Duration period = stream_->SmallestResync();
+  if (period.count() <= 0) {
+    resync_looked_at_ = now;
+    return clock::MonoTime::Max();
+  }
+  if (now >= resync_looked_at_ + period) {
+    resync_looked_at_ = now;
+    if (HasSynced()) StartResyncRound(now);
+  }
+  return resync_looked_at_ + period;
+}
+
+void InformerImpl::StartResyncRound(clock::MonoTime now) {
   const std::lock_guard<std::mutex> publishing(publish_mutex_);
-  if (!stream_->StartRound(clock_->Monotonic())) return;
+  if (!stream_->StartRound(now)) return;
   std::vector<Entry> entries;
   for (wire::ObjectPtr& object : store_.List("")) {
     Entry entry;

@@ -92,7 +92,9 @@ class Informer {
   virtual std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name,
                                                   const SubscribeOptions& options = {}) = 0;
   // Widens what is stored; with a running reflector a second one fills the wider store and the two
-  // are exchanged (design 5). Returns once the mask is in effect or `cancel` fired.
+  // are exchanged (design 5). Ok: every object that can be read from here on has the wider fields
+  // (a first list that runs starts over and is waited for; before the start nothing can be read).
+  // Also returns, with an error, when `cancel` fired, the informer is stopped or the list failed.
   virtual Status Widen(const wire::Mask& mask, client::Cancellation* cancel) = 0;
   virtual wire::Mask mask() const = 0;
 };
@@ -105,8 +107,10 @@ class Subscription {
   virtual bool HasSynced() const = 0;
   // Hand-over of a hot swap: stops delivery after the notification numbered `sequence`, or after
   // the newest one queued by now if that is earlier. Waits until then, and for a running call of
-  // the handler; returns the last delivered number. Not from inside the handler.
-  virtual uint64_t PauseAt(uint64_t sequence) = 0;
+  // the handler; returns the last delivered number. nullopt: the handler has not come so far by
+  // `deadline`; Resume then. Not from inside the handler.
+  virtual std::optional<uint64_t> PauseAt(uint64_t sequence,
+                                          clock::MonoTime deadline = clock::MonoTime::Max()) = 0;
   virtual void Resume() = 0;
   // Number of the newest notification that was put into this subscription's queue / returned from
   // the handler.
@@ -132,21 +136,21 @@ class InformerFactory {
  public:
   explicit InformerFactory(FactoryOptions options);
   ~InformerFactory();  // Stop
-  // Finds or makes the informer; before Start() masks of several callers are united, afterwards
-  // Widen is the caller's business.
+  // Finds or makes the informer; until its first list is published masks of several callers are
+  // united, afterwards Widen is the caller's business. The caller is a user of the informer as long
+  // as it holds what is returned: one that nobody uses any more is stopped and forgotten after
+  // kUnusedFor, so that a swap whose builds read the same lists nothing anew.
   std::shared_ptr<Informer> For(const InformerKey& key, const wire::Mask& mask);
+  static constexpr clock::Duration kUnusedFor = std::chrono::seconds(30);
   // Starts reflectors of all informers that have not been started. Informers made later start with
   // the next call.
   void Start();
-  // Stops and forgets one informer (runtime watches of vanished resources). Subscriptions see no
-  // more events.
-  void Remove(const InformerKey& key);
-  void Stop();  // joins every thread
-  std::vector<std::shared_ptr<Informer>> All() const;
+  void Stop();                                         // joins every thread
+  std::vector<std::shared_ptr<Informer>> All() const;  // their holders are no users
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // users may outlive the factory
 };
 
 }  // namespace kcm::host::cache

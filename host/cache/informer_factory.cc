@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// InformerFactory: one informer per (resource, scope), started together, resynced by one thread.
+// InformerFactory: one informer per (resource, scope), started together; one thread starts resyncs
+// and ends informers that nobody uses any more.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -54,62 +55,103 @@ struct InformerFactory::Impl {
   std::vector<std::shared_ptr<InformerImpl>> All() const {
     std::lock_guard<std::mutex> lock(mutex);
     std::vector<std::shared_ptr<InformerImpl>> out;
-    for (const auto& [key, informer] : informers) out.push_back(informer);
+    for (const auto& [key, slot] : informers) out.push_back(slot.informer);
     return out;
+  }
+
+  // A user is gone.
+  void Release(const InformerImpl& informer) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      const auto it = informers.find(informer.key());
+      if (it == informers.end() || it->second.informer.get() != &informer) return;
+      if (--it->second.users > 0) return;
+      it->second.unused_since = options.clock->Monotonic();
+    }
+    signal->Changed();
+  }
+
+  // Stops informers that nobody has used for a while; returns when the next one may be due.
+  clock::MonoTime StopUnused(clock::MonoTime now) {
+    clock::MonoTime next = clock::MonoTime::Max();
+    std::vector<std::shared_ptr<InformerImpl>> gone;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      for (auto it = informers.begin(); it != informers.end();) {
+        const Slot& slot = it->second;
+        const clock::MonoTime due =
+            slot.users > 0 ? clock::MonoTime::Max() : slot.unused_since + kUnusedFor;
+        if (now < due) {
+          next = std::min(next, due);
+          ++it;
+        } else {
+          gone.push_back(slot.informer);
+          it = informers.erase(it);
+        }
+      }
+    }
+    const clock::BusyPause pause(*options.clock);
+    for (const auto& informer : gone) {
+      options.log.Info(2, "Nobody reads this resource any more, its cache ends",
+                       {{"resource", informer->key().gvr.resource}});
+      informer->Stop();
+      if (options.metrics != nullptr) {
+        queued.Remove(Labels(*informer));
+        version.Remove(Labels(*informer));
+      }
+    }
+    return next;
+  }
+
+  static std::vector<std::string> Labels(const InformerImpl& informer) {
+    const client::Gvr& gvr = informer.key().gvr;
+    return {"kube-controller-manager", gvr.group, gvr.version, gvr.resource};
   }
 
   void Collect() const {
     constexpr uint64_t kDigits = 1'000'000'000'000'000;  // a double holds 15 exactly
     for (const auto& informer : All()) {
-      const client::Gvr& gvr = informer->key().gvr;
-      const std::vector<std::string> labels = {"kube-controller-manager", gvr.group, gvr.version,
-                                               gvr.resource};
+      const std::vector<std::string> labels = Labels(*informer);
       queued.With(labels).Set(static_cast<double>(informer->Backlog()));
       version.With(labels).Set(static_cast<double>(informer->ResourceVersion() % kDigits));
     }
   }
 
-  // Wakes at the smallest period that any handler asked for (5.6).
-  void ResyncLoop() {
+  void Upkeep() {
     for (;;) {
       uint64_t seen = 0;
       {
         std::lock_guard<std::mutex> lock(signal->mutex);
+        if (signal->stopped) return;
         seen = signal->changes;
       }
-      clock::Duration period{0};
-      for (const auto& informer : All()) {
-        const clock::Duration wanted = informer->SmallestResync();
-        if (wanted.count() > 0 && (period.count() == 0 || wanted < period)) period = wanted;
-      }
-      const clock::MonoTime due =
-          period.count() > 0 ? options.clock->Monotonic() + period : clock::MonoTime::Max();
-      {
-        std::unique_lock<std::mutex> lock(signal->mutex);
-        const bool changed = options.clock->Wait(
-            lock, signal->wake, due, [&] { return signal->stopped || signal->changes != seen; });
-        if (signal->stopped) return;
-        if (changed) continue;
-      }
-      for (const auto& informer : All()) {
-        if (informer->HasSynced()) informer->Resync();
-      }
+      const clock::MonoTime now = options.clock->Monotonic();
+      clock::MonoTime due = StopUnused(now);
+      for (const auto& informer : All()) due = std::min(due, informer->Resync(now));
+      std::unique_lock<std::mutex> lock(signal->mutex);
+      options.clock->Wait(lock, signal->wake, due,
+                          [&] { return signal->stopped || signal->changes != seen; });
     }
   }
 
+  struct Slot {
+    std::shared_ptr<InformerImpl> informer;
+    int users = 0;
+    clock::MonoTime unused_since{};
+  };
   FactoryOptions options;
   metric::Metric queued, version;
   int collector = 0;
   mutable std::mutex mutex;
-  std::map<InformerKey, std::shared_ptr<InformerImpl>> informers;  // guarded by mutex
-  bool started = false;                                            // guarded by mutex
-  bool stopped = false;                                            // guarded by mutex
-  const std::shared_ptr<ResyncSignal> signal = std::make_shared<ResyncSignal>();
-  SmallThread resync;
+  std::map<InformerKey, Slot> informers;  // guarded by mutex
+  bool started = false;                   // guarded by mutex
+  bool stopped = false;                   // guarded by mutex
+  const std::shared_ptr<UpkeepSignal> signal = std::make_shared<UpkeepSignal>();
+  SmallThread upkeep;
 };
 
 InformerFactory::InformerFactory(FactoryOptions options)
-    : impl_(std::make_unique<Impl>(std::move(options))) {}
+    : impl_(std::make_shared<Impl>(std::move(options))) {}
 
 InformerFactory::~InformerFactory() { Stop(); }
 
@@ -117,14 +159,17 @@ std::shared_ptr<Informer> InformerFactory::For(const InformerKey& key, const wir
   std::shared_ptr<InformerImpl> found;
   {
     std::lock_guard<std::mutex> lock(impl_->mutex);
-    std::shared_ptr<InformerImpl>& informer = impl_->informers[key];
-    if (!informer)
-      informer = std::make_shared<InformerImpl>(key, impl_->options, mask, impl_->signal);
-    found = informer;
+    Impl::Slot& slot = impl_->informers[key];
+    if (!slot.informer)
+      slot.informer = std::make_shared<InformerImpl>(key, impl_->options, mask, impl_->signal);
+    ++slot.users;
+    found = slot.informer;
   }
-  // Before the start this only unites masks.
-  if (!found->started()) (void)found->Widen(mask, nullptr);
-  return found;
+  (void)found->Unite(mask);
+  InformerImpl* const informer = found.get();
+  return {informer, [factory = std::weak_ptr<Impl>(impl_), found = std::move(found)](Informer*) {
+            if (const std::shared_ptr<Impl> alive = factory.lock()) alive->Release(*found);
+          }};
 }
 
 void InformerFactory::Start() {
@@ -133,23 +178,11 @@ void InformerFactory::Start() {
     std::lock_guard<std::mutex> lock(impl_->mutex);
     if (impl_->stopped) return;
     if (!std::exchange(impl_->started, true)) {
-      impl_->resync.StartBusy(*impl_->options.clock, "resync", kReflectorStack,
-                              [this] { impl_->ResyncLoop(); });
+      impl_->upkeep.StartBusy(*impl_->options.clock, "informer-upkeep", kReflectorStack,
+                              [impl = impl_.get()] { impl->Upkeep(); });
     }
   }
   for (const auto& informer : all) informer->Start();
-}
-
-void InformerFactory::Remove(const InformerKey& key) {
-  std::shared_ptr<InformerImpl> gone;
-  {
-    std::lock_guard<std::mutex> lock(impl_->mutex);
-    const auto it = impl_->informers.find(key);
-    if (it == impl_->informers.end()) return;
-    gone = std::move(it->second);
-    impl_->informers.erase(it);
-  }
-  gone->Stop();
 }
 
 void InformerFactory::Stop() {
@@ -160,7 +193,7 @@ void InformerFactory::Stop() {
   impl_->signal->Stop();
   if (impl_->collector != 0)
     impl_->options.metrics->RemoveCollector(std::exchange(impl_->collector, 0));
-  impl_->resync.Join();
+  impl_->upkeep.Join();
   for (const auto& informer : impl_->All()) informer->Stop();
 }
 

@@ -16,8 +16,9 @@
 
 namespace kcm::host::cache {
 
-// Tells the factory's resync thread that a handler with another period came. Outlives both sides.
-struct ResyncSignal {
+// Tells the factory's upkeep thread that there is something new to wait for: a handler with another
+// resync period, an informer without users. Outlives both sides.
+struct UpkeepSignal {
   void Changed() {
     std::lock_guard<std::mutex> lock(mutex);
     ++changes;
@@ -37,7 +38,7 @@ struct ResyncSignal {
 class InformerImpl : public Informer, private ReflectorSink {
  public:
   InformerImpl(const InformerKey& key, const FactoryOptions& factory, const wire::Mask& mask,
-               std::shared_ptr<ResyncSignal> resync_signal);
+               std::shared_ptr<UpkeepSignal> upkeep_signal);
   ~InformerImpl() override;
 
   const InformerKey& key() const override { return key_; }
@@ -58,11 +59,12 @@ class InformerImpl : public Informer, private ReflectorSink {
   wire::Mask mask() const override { return reflector_.mask(); }
 
   void Start() { reflector_.Start(); }
-  bool started() const { return reflector_.started(); }
+  bool Unite(const wire::Mask& mask) { return reflector_.Unite(mask); }
   void Stop();
-  // Starts a resync round and publishes every object to those that are due.
-  void Resync();
-  clock::Duration SmallestResync() const { return stream_->SmallestResync(); }
+  // 5.6: handlers are looked at each smallest period that one of them asked for. When it is time,
+  // starts a round and publishes every object to those that are due. Returns when the next look is
+  // due, Max: never. One thread.
+  clock::MonoTime Resync(clock::MonoTime now);
   size_t Backlog() const { return stream_->Backlog(); }
 
  private:
@@ -75,17 +77,19 @@ class InformerImpl : public Informer, private ReflectorSink {
   std::vector<wire::ObjectPtr> All() const override { return store_.List(""); }
   static Entry EntryFor(Store::Change change, bool initial);
   void Publish(std::vector<Entry> entries);
+  void StartResyncRound(clock::MonoTime now);
 
   const InformerKey key_;
   clock::Clock* const clock_;
   const clock::Duration default_resync_;
-  const std::shared_ptr<ResyncSignal> resync_signal_;
+  const std::shared_ptr<UpkeepSignal> upkeep_signal_;
   Store store_;
   const std::shared_ptr<Stream> stream_;
   std::mutex publish_mutex_;  // store and stream change together under it; order: publish_mutex_,
                               // then the stream's
   std::atomic<bool> synced_{false};
-  Reflector reflector_;  // last: its thread uses everything above
+  clock::MonoTime resync_looked_at_;  // the upkeep thread's own
+  Reflector reflector_;               // last: its thread uses everything above
 };
 
 }  // namespace kcm::host::cache

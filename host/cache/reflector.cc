@@ -235,13 +235,21 @@ void Reflector::SetVersion(std::string_view rv) {
     version_.store(number, std::memory_order_release);
 }
 
-void Reflector::Listed(std::vector<wire::ObjectPtr> items, const std::string& rv) {
+bool Reflector::Listed(std::vector<wire::ObjectPtr> items, const std::string& rv) {
+  {
+    // One step: whoever widens the mask afterwards sees a list that it has to fill up.
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!active_mask_.Covers(mask_)) return false;
+    listed_ = true;
+  }
   sink_->Replace(std::move(items), false);
   expired_ = false;
   SetVersion(rv);
   EndReplay();
   std::lock_guard<std::mutex> lock(mutex_);
-  listed_ = true;
+  published_ = true;
+  wake_.notify_all();
+  return true;
 }
 
 Reflector::State Reflector::AfterCancel() {
@@ -284,8 +292,7 @@ Reflector::State Reflector::List() {
     return State::kPauseThenList;
   }
   if (loses) return State::kList;
-  Listed(std::move(items), *listed);
-  return State::kWatch;
+  return Listed(std::move(items), *listed) ? State::kWatch : First();
 }
 
 Reflector::State Reflector::WatchList() {
@@ -300,7 +307,7 @@ Reflector::State Reflector::WatchList() {
   StreamEnd end = RunStream(query, true);
   options_.clock->Cancel(list_warning_);
   std::vector<wire::ObjectPtr>().swap(collected_);
-  if (end.restart_as_json) return First();
+  if (end.restart) return First();
   if (end.listed) return AfterWatch(end);
   const std::optional<Error> error = end.error_event   ? end.error_event
                                      : end.status.ok() ? std::nullopt
@@ -331,7 +338,7 @@ Reflector::State Reflector::Watch() {
 
 // The table of 5.3.
 Reflector::State Reflector::AfterWatch(const StreamEnd& end) {
-  if (end.restart_as_json) return State::kList;
+  if (end.restart) return State::kList;
   if (end.error_event) {
     const Error& e = *end.error_event;
     if (e.code == Code::kTooManyRequests) return State::kPauseThenWatch;
@@ -414,7 +421,10 @@ bool Reflector::OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end) 
                                              .String() == "true";
     const std::string rv(event.object->ResourceVersionText());
     if (complete) {
-      Listed(std::exchange(collected_, {}), rv);
+      if (!Listed(std::exchange(collected_, {}), rv)) {
+        end->restart = true;
+        return false;
+      }
       end->listed = true;
       options_.clock->Cancel(list_warning_);
       idle_.emplace(*options_.clock);
@@ -424,7 +434,7 @@ bool Reflector::OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end) 
     return true;
   }
   if (LosesFields(event.object)) {
-    end->restart_as_json = true;
+    end->restart = true;
     return false;
   }
   if (!initial) {

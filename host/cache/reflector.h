@@ -53,7 +53,10 @@ class Reflector {
   // The list's or newest event's or bookmark's version, once the sink has it. 0: no list yet.
   uint64_t resource_version() const { return version_.load(std::memory_order_acquire); }
 
-  // See Informer::Widen. Before the first list the mask just changes.
+  // Adds to the mask of a first list that is not published yet; false: it is, Widen has to fill the
+  // fields.
+  bool Unite(const wire::Mask& mask);
+  // See Informer::Widen.
   Status Widen(const wire::Mask& mask, client::Cancellation* cancel);
   wire::Mask mask() const;
 
@@ -75,7 +78,7 @@ class Reflector {
     int events = 0;
     clock::Duration lasted{0};
     std::optional<Error> error_event;
-    bool restart_as_json = false;
+    bool restart = false;  // its objects lack fields: from the start again
   };
   struct Widening {
     std::vector<wire::ObjectPtr> items;
@@ -104,7 +107,10 @@ class Reflector {
   wire::ObjectPtr Reuse(wire::ObjectPtr item) const;
   client::Call MakeCall(client::Verb verb, const wire::Mask* mask) const;
   std::string RelistVersion() const;
-  void Listed(std::vector<wire::ObjectPtr> items, const std::string& rv);
+  // False: the mask has been widened since the list was asked for, so nothing was published.
+  bool Listed(std::vector<wire::ObjectPtr> items, const std::string& rv);
+  Status WaitListed(client::Cancellation* cancel);
+  Status WaitFor(const std::function<bool()>& done, client::Cancellation* cancel);
   void SetVersion(std::string_view rv);
   void ApplyWidening();
   bool Replay(const wire::WatchEvent& event);
@@ -134,11 +140,12 @@ class Reflector {
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::string last_rv_;                              // guarded by mutex_
-  wire::Mask mask_;                                  // guarded by mutex_
-  bool listed_ = false;                              // guarded by mutex_
-  bool started_ = false;                             // guarded by mutex_
-  bool stop_ = false;                                // guarded by mutex_
+  std::string last_rv_;     // guarded by mutex_
+  wire::Mask mask_;         // guarded by mutex_
+  bool listed_ = false;     // the first list is or is being published. Guarded by mutex_
+  bool published_ = false;  // ... and the sink has it. Guarded by mutex_
+  bool started_ = false;    // guarded by mutex_
+  bool stop_ = false;       // guarded by mutex_
   std::shared_ptr<client::Cancellation> operation_;  // what runs now. Guarded by mutex_
   std::optional<Widening> widening_;                 // guarded by mutex_
   bool widening_done_ = true;                        // guarded by mutex_

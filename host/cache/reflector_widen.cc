@@ -22,22 +22,56 @@ uint64_t ParseVersion(std::string_view text) {
 
 }  // namespace
 
-Status Reflector::Widen(const wire::Mask& mask, client::Cancellation* cancel) {
-  const std::lock_guard<std::mutex> one_at_a_time(widen_mutex_);
-  wire::Mask wide;
-  std::string rv;
-  bool listed = false;
+bool Reflector::Unite(const wire::Mask& mask) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (mask_.Covers(mask)) return Ok();
+    if (mask_.Covers(mask)) return true;
+    if (listed_) return false;
+    mask_ = wire::Mask::Union(mask_, mask);
+  }
+  Interrupt();  // a list that runs starts over
+  return true;
+}
+
+// Until the first list is published. Nothing runs before the start: then at once.
+Status Reflector::WaitListed(client::Cancellation* cancel) {
+  return WaitFor([this] { return published_ || !started_; }, cancel);
+}
+
+// REQUIRES: `done` reads what mutex_ guards and wake_ tells of.
+Status Reflector::WaitFor(const std::function<bool()>& done, client::Cancellation* cancel) {
+  int id = 0;
+  if (cancel != nullptr) {
+    id = cancel->OnCancel([this] {
+      std::lock_guard<std::mutex> lock(mutex_);
+      wake_.notify_all();
+    });
+  }
+  Status result = Ok();
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    options_.clock->Wait(lock, wake_, clock::MonoTime::Max(), [&] {
+      return done() || stop_ || (cancel != nullptr && cancel->cancelled());
+    });
+    if (!done())
+      result = stop_ ? MakeError(Code::kStopped, "the informer is stopped")
+                     : MakeError(Code::kCancelled, "cancelled");
+  }
+  if (cancel != nullptr) cancel->Remove(id);
+  return result;
+}
+
+Status Reflector::Widen(const wire::Mask& mask, client::Cancellation* cancel) {
+  const std::lock_guard<std::mutex> one_at_a_time(widen_mutex_);
+  if (Unite(mask)) return WaitListed(cancel);
+  // A first list that is just being published: its version counts.
+  if (Status s = WaitListed(cancel); !s.ok()) return s;
+  wire::Mask wide;
+  std::string rv;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
     wide = wire::Mask::Union(mask_, mask);
     rv = last_rv_;
-    listed = listed_;
-    if (!listed) mask_ = wide;
-  }
-  if (!listed) {
-    Interrupt();  // a list that runs starts over
-    return Ok();
   }
   std::vector<wire::ObjectPtr> items;
   bool paginated = false;
@@ -58,27 +92,10 @@ Status Reflector::Widen(const wire::Mask& mask, client::Cancellation* cancel) {
     widening_done_ = false;
   }
   Interrupt();
-  int id = 0;
-  if (cancel != nullptr) {
-    id = cancel->OnCancel([this] {
-      std::lock_guard<std::mutex> lock(mutex_);
-      wake_.notify_all();
-    });
-  }
-  Status result = Ok();
-  {
-    std::unique_lock<std::mutex> lock(mutex_);
-    options_.clock->Wait(lock, wake_, clock::MonoTime::Max(), [&] {
-      return widening_done_ || stop_ || (cancel != nullptr && cancel->cancelled());
-    });
-    // A widening that was taken over goes on without its caller; one that was not is forgotten.
-    if (!widening_done_) {
-      result = stop_ ? MakeError(Code::kStopped, "the informer is stopped")
-                     : MakeError(Code::kCancelled, "cancelled");
-      widening_.reset();
-    }
-  }
-  if (cancel != nullptr) cancel->Remove(id);
+  const Status result = WaitFor([this] { return widening_done_; }, cancel);
+  // A widening that was taken over goes on without its caller; one that was not is forgotten.
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!widening_done_) widening_.reset();
   return result;
 }
 

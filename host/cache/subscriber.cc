@@ -54,7 +54,6 @@ bool Subscriber::Next(Entry* out) {
   if (!snapshot_.empty()) {
     *out = Entry();
     running_snapshot_ = true;
-    running_snapshot_ = true;
     out->notification.type = Notification::Type::kAdd;
     out->notification.object = std::move(snapshot_.back());
     out->notification.initial = true;
@@ -104,12 +103,14 @@ bool Subscriber::HasSynced() const {
          DeliveredSequence() >= stream_->synced_sequence_.load(std::memory_order_relaxed);
 }
 
-uint64_t Subscriber::PauseAt(uint64_t sequence) {
+std::optional<uint64_t> Subscriber::PauseAt(uint64_t sequence, clock::MonoTime deadline) {
   std::unique_lock<std::mutex> lock(stream_->mutex_);
   pause_at_ = std::min(sequence, stream_->sequence_);
-  quiet_.wait(lock, [this] { return stop_ || stream_->closed_ || (!running_ && !MayDeliver()); });
+  const bool quiet = stream_->clock_->Wait(lock, quiet_, deadline, [this] {
+    return stop_ || stream_->closed_ || (!running_ && !MayDeliver());
+  });
   UpdateBusy();
-  return DeliveredSequence();
+  return quiet ? std::optional<uint64_t>(DeliveredSequence()) : std::nullopt;
 }
 
 void Subscriber::Resume() {

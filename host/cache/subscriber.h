@@ -14,7 +14,7 @@ class Subscriber : public Subscription {
   void Start(const std::string& name);
 
   bool HasSynced() const override;
-  uint64_t PauseAt(uint64_t sequence) override;
+  std::optional<uint64_t> PauseAt(uint64_t sequence, clock::MonoTime deadline) override;
   void Resume() override;
   uint64_t QueuedSequence() const override;
   uint64_t DeliveredSequence() const override { return delivered_.load(std::memory_order_acquire); }

@@ -64,8 +64,8 @@ void ForEachQueue(
       for (const json& queue : ListOf(controller, "queues")) visit(Word(controller, "name"), queue);
 }
 
-std::string Due(const json& key) {
-  const double seconds = key.at("dueInSeconds").get<double>();
+std::string Due(const json& of, const char* key) {
+  const double seconds = of.at(key).get<double>();
   return seconds > 0 ? Number(seconds, "in %.1f s") : "now";
 }
 
@@ -103,6 +103,12 @@ Result<std::string> PluginTables(const std::string& report) {
                          Word(p, "file")});
       if (p.contains("lastError"))
         errors += "\n" + Word(p, "name") + ": last error: " + Word(p, "lastError") + "\n";
+      for (const json& w : ListOf(p, "waiting"))
+        errors += "\n" + Word(w, "controller") + " of " + Word(p, "name") +
+                  " does not start (tries: " + Count(w, "tries") + ", " +
+                  (w.contains("retryInSeconds") ? "the next " + Due(w, "retryInSeconds")
+                                                : "waits for another build") +
+                  "): " + Word(w, "error") + "\n";
       for (const json& c : ListOf(p, "controllers"))
         controllers.push_back({Word(c, "name"), Word(p, "name"),
                                c.at("active").get<bool>() ? "yes" : "no", Count(c, "generation"),
@@ -126,7 +132,7 @@ Result<std::string> QueueTables(const std::string& report, const std::string& co
           {name, Word(q, "name"), Count(q, "ready"), Count(q, "waiting"), Count(q, "processing")});
       for (const json& k : ListOf(q, "keys"))
         keys.push_back({Word(q, "name"), Word(k, "key"), Word(k, "state"),
-                        std::to_string(k.at("failures").get<int64_t>()), Due(k)});
+                        std::to_string(k.at("failures").get<int64_t>()), Due(k, "dueInSeconds")});
     });
     if (!controller.empty() && queues.size() == 1)
       return MakeError(Code::kNotFound,
@@ -145,7 +151,7 @@ Result<std::string> WhyText(const std::string& report, const std::string& key) {
       for (const json& k : ListOf(q, "keys"))
         if (k.at("key").get<std::string>() == key)
           rows.push_back({name, Word(q, "name"), Word(k, "state"),
-                          std::to_string(k.at("failures").get<int64_t>()), Due(k)});
+                          std::to_string(k.at("failures").get<int64_t>()), Due(k, "dueInSeconds")});
     });
     if (rows.size() > 1) return Table(rows);
     return "No queue holds " + Plain(key) +

@@ -222,11 +222,10 @@ void Host::Impl::BuildManager() {
       }
     return options.ControllerEnabled(c.name);
   };
-  if (!options.plugins.state_dir.empty() && options.plugins.quarantine_threshold > 0)
-    m.quarantined = [dir = options.plugins.state_dir,
-                     limit = options.plugins.quarantine_threshold](const std::string& digest) {
-      return plugin::CrashCount(dir, digest.substr(0, 16)) >= limit;
-    };
+  m.admit = [dir = options.plugins.state_dir, limit = options.plugins.quarantine_threshold](
+                const std::string& file, const std::string& digest) {
+    return plugin::Admit(dir, limit, file, digest);
+  };
   m.on_stuck = [this](const std::vector<std::string>& late) {
     log.Error("controller shutdown timeout reached", "Controller shutdown timeout reached",
               {{"controller", late.front()}});

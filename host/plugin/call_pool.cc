@@ -61,7 +61,7 @@ uint64_t Instance::TimerThread::Add(clock::Duration delay, void (*fire)(void*), 
 void Instance::TimerThread::OnDue(uint64_t id) {
   const std::lock_guard lock(mutex);
   if (finished || !timers.contains(id)) return;
-  due.push_back({id, clock::BusyToken(*instance.env().clock)});
+  due.push_back(id);
   if (!thread.joinable()) {
     thread = clock::StartBusyThread(*instance.env().clock, [this] { Run(); });
     thread_id = thread.get_id();
@@ -73,16 +73,15 @@ void Instance::TimerThread::Run() {
   std::unique_lock lock(mutex);
   while (true) {
     instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(),
-                               [this] { return finished || !due.empty(); });
+                               [this] { return finished || (!held && !due.empty()); });
     if (finished) return;
-    Due now = std::move(due.front());
+    const uint64_t now = due.front();
     due.pop_front();
-    now.busy.Reset();
-    const auto it = timers.find(now.id);
+    const auto it = timers.find(now);
     if (it == timers.end()) continue;  // cancelled after it was due
     const Timer timer = it->second;
     timers.erase(it);
-    firing = now.id;
+    firing = now;
     lock.unlock();
     {
       const Entry entry(instance.shared().plugin_name, instance.image().build(),
@@ -110,6 +109,22 @@ bool Instance::TimerThread::Cancel(uint64_t id) {
     instance.env().clock->Wait(lock, cv, clock::MonoTime::Max(),
                                [this, id] { return firing != id; });
   return false;
+}
+
+void Instance::TimerThread::Hold() {
+  const std::lock_guard lock(mutex);
+  held = true;
+}
+
+void Instance::TimerThread::Release() {
+  const std::lock_guard lock(mutex);
+  held = false;
+  cv.notify_all();
+}
+
+bool Instance::TimerThread::WaitQuiet(clock::MonoTime deadline) {
+  std::unique_lock lock(mutex);
+  return instance.env().clock->Wait(lock, cv, deadline, [this] { return firing == 0; });
 }
 
 void Instance::TimerThread::Finish() {

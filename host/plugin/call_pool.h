@@ -39,12 +39,18 @@ struct Instance::CallPool {
   bool finished = false;             // guarded by mutex
 };
 
-// Timers of one instance: the clock says when, an own thread calls the plugin. Thread-safe.
+// Timers of one instance: the clock says when, an own thread calls the plugin. Made held: what is
+// armed inside create() may point to what a failing create takes down again. Thread-safe.
 struct Instance::TimerThread {
   explicit TimerThread(Instance& i) : instance(i) {}
   ~TimerThread() { Finish(); }
   uint64_t Add(clock::Duration delay, void (*fire)(void*), void* data);
   bool Cancel(uint64_t id);
+  // While held nothing fires; what is due meanwhile does so afterwards.
+  void Hold();
+  void Release();
+  // False: a callback has not returned by `deadline`.
+  bool WaitQuiet(clock::MonoTime deadline);
   // Drops every timer; joins.
   void Finish();
 
@@ -54,22 +60,21 @@ struct Instance::TimerThread {
     void (*fire)(void*) = nullptr;
     void* data = nullptr;
   };
-  struct Due {
-    uint64_t id;
-    clock::BusyToken busy;
-  };
   void Run();
   void OnDue(uint64_t id);
   Instance& instance;
   std::mutex mutex;
   std::condition_variable cv;
   std::map<uint64_t, Timer> timers;  // guarded by mutex
-  std::deque<Due> due;               // guarded by mutex
-  uint64_t next = 1;                 // guarded by mutex
-  uint64_t firing = 0;               // id whose callback runs, guarded by mutex
-  std::thread thread;                // started under mutex
-  std::thread::id thread_id;         // guarded by mutex
-  bool finished = false;             // guarded by mutex
+  // Due timers. They hold virtual time through their thread, which counts while its condition
+  // holds: a token would stop time for ever when the callback before them waits on the clock.
+  std::deque<uint64_t> due;   // guarded by mutex
+  bool held = true;           // guarded by mutex
+  uint64_t next = 1;          // guarded by mutex
+  uint64_t firing = 0;        // id whose callback runs, guarded by mutex
+  std::thread thread;         // started under mutex
+  std::thread::id thread_id;  // guarded by mutex
+  bool finished = false;      // guarded by mutex
 };
 
 }  // namespace kcm::host::plugin

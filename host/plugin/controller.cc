@@ -115,19 +115,35 @@ std::shared_ptr<Instance> Controller::Current() const {
   return instance_;
 }
 
+Result<Services> Controller::ServicesFor(const ControllerDeclaration& d) {
+  Services out;
+  const bool known = services_.client != nullptr;
+  const bool same_client = known && d.client_name == declaration_->client_name &&
+                           d.root_identity == declaration_->root_identity &&
+                           d.qps_factor == declaration_->qps_factor &&
+                           d.burst_factor == declaration_->burst_factor;
+  if (same_client) {
+    out.client = services_.client;  // with what is left of its burst
+  } else {
+    auto made = environment_->make_client(d);
+    if (!made.ok()) return made.error();
+    out.client = *std::move(made);
+  }
+  if (!environment_->make_recorder || d.event_source.empty()) return out;
+  out.recorder =
+      same_client && d.event_source == declaration_->event_source
+          ? services_.recorder
+          : std::shared_ptr<event::EventRecorder>(environment_->make_recorder(d, out.client));
+  return out;
+}
+
 Status Controller::ActivateSynced(const std::shared_ptr<Instance>& instance) {
   shared_.log.Info(2, "Caches are synced");
-  if (!shared_.client) {
-    auto made = environment_->make_client(*declaration_);
-    if (!made.ok()) return made.error();
-    {
-      const std::lock_guard lock(shared_.client_mutex);
-      shared_.client = *std::move(made);
-    }
-    if (environment_->make_recorder && !declaration_->event_source.empty())
-      shared_.recorder = environment_->make_recorder(*declaration_, shared_.client);
-  }
+  Result<Services> made = ServicesFor(*declaration_);
+  if (!made.ok()) return made.error();
+  instance->UseServices(*made);
   if (Status s = StartInstance(instance); !s.ok()) return s;
+  services_ = *std::move(made);
   active_.store(true, std::memory_order_release);
   return Ok();
 }
@@ -135,7 +151,7 @@ Status Controller::ActivateSynced(const std::shared_ptr<Instance>& instance) {
 void Controller::StartThreads(const std::shared_ptr<Instance>& instance) {
   {
     const std::lock_guard lock(task_mutex_);
-    tasks_end_ = false;
+    tasks_end_ = tasks_held_ = false;
   }
   const ControllerDeclaration& d = instance->declaration();
   for (uint32_t q = 0; q < d.queues.size(); ++q) {
@@ -227,17 +243,28 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
 
 void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration period,
                           clock::Duration first) {
+  const std::string& name = instance.declaration().tasks[task].name;
   clock::MonoTime next = environment_->clock->Monotonic() + first;
   while (true) {
     {
       std::unique_lock lock(task_mutex_);
       if (environment_->clock->Wait(lock, task_cv_, next, [this] { return tasks_end_; })) return;
+      environment_->clock->Wait(lock, task_cv_, clock::MonoTime::Max(),
+                                [this] { return tasks_end_ || !tasks_held_; });
+      if (tasks_end_) return;
+      running_tasks_.insert(name);
     }
     const Status s = instance.RunTask(task);
-    if (!s.ok() && instance.state() == State::kActive)
-      shared_.log.Error(s.error().message, "Periodic task failed",
-                        {{"task", instance.declaration().tasks[task].name}});
-    next = environment_->clock->Monotonic() + period;
+    bool cut_short = false;
+    {
+      const std::lock_guard lock(task_mutex_);
+      running_tasks_.erase(running_tasks_.find(name));
+      cut_short = tasks_held_ || tasks_end_;  // asked to end: due again when work goes on
+      task_cv_.notify_all();
+    }
+    if (!s.ok() && !cut_short && !instance.cancel().cancelled())
+      shared_.log.Error(s.error().message, "Periodic task failed", {{"task", name}});
+    next = environment_->clock->Monotonic() + (cut_short ? clock::Duration(0) : period);
   }
 }
 
@@ -258,7 +285,9 @@ void Controller::Stop() {
   JoinThreads();
   if (instance) instance->Stop();
   for (auto& q : shared_.queues) q->ShutDown();
-  shared_.recorder.reset();
+  const clock::BusyPause pause(*environment_->clock);  // joins the recorder's thread
+  instance.reset();
+  services_ = {};
 }
 
 Status Controller::Health() const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controller: one controller of a loaded plugin over all its generations. Owns what survives a swap
-// (queues with keys, delays and failure counts; client; event recorder; ledger of writes) and the
-// instance that is active.
+// (queues with keys, delays and failure counts; ledger of writes; client and event recorder as long
+// as builds declare the same ones) and the instance that is active.
 //
 // Phases: Prepare (instance made, caches filling; before the lease is won) -> Activate (lease held,
 // caches synced: workers run)
@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +25,10 @@ struct RunCounts {
   uint64_t retries = 0;  // passing failures
   uint64_t errors = 0;   // KCM_OUTCOME_ERROR and exceptions
 };
+
+// Error::reason of a swap that was given up because something of the running build did not end;
+// Error::cause says what.
+inline constexpr char kSwapHeld[] = "SwapHeld";
 
 struct SwapReport {
   clock::Duration pause{0};  // queues stood still
@@ -77,10 +82,16 @@ class Controller {
               const kcm_outcome& outcome, const Error& error);
   void RunTasks(Instance& instance, uint32_t task, clock::Duration period, clock::Duration first);
   Status StartInstance(const std::shared_ptr<Instance>& instance);
-  Status Quiesce(Instance& old);
+  // Client and recorder for a build that declares `d`: the present ones where they fit.
+  Result<Services> ServicesFor(const ControllerDeclaration& d);
+  Status Quiesce(Instance& old, std::vector<uint64_t>* sequences);
+  // The old build goes on as before.
+  void EndQuiet(Instance& old);
+  bool WaitQueuesIdle(clock::MonoTime deadline);
+  std::string WaitTasks(clock::MonoTime deadline);
   size_t ExchangeQueues(const ControllerDeclaration& to);
   Status Return(const std::shared_ptr<Image>& image, const ControllerDeclaration* declaration,
-                client::Cancellation* cancel);
+                Services services, client::Cancellation* cancel);
 
   std::unique_lock<std::mutex> LockLife();
   std::shared_ptr<Instance> Current() const;
@@ -97,10 +108,13 @@ class Controller {
   mutable std::mutex mutex_;
   std::shared_ptr<Instance> instance_;  // guarded by mutex_ (readers take a copy)
   std::atomic<bool> active_{false};     // release/acquire: Activate has finished
+  Services services_;                   // of the active generation; under life_mutex_
   std::vector<std::thread> threads_;    // of the present generation; life cycle calls only
   std::mutex task_mutex_;
   std::condition_variable task_cv_;
-  bool tasks_end_ = false;                                  // guarded by task_mutex_
+  bool tasks_end_ = false;   // guarded by task_mutex_
+  bool tasks_held_ = false;  // none starts: a swap is under way. Guarded by task_mutex_
+  std::multiset<std::string> running_tasks_;                // by name, guarded by task_mutex_
   std::atomic<uint64_t> runs_{0}, retries_{0}, errors_{0};  // counters, no order needed
 };
 

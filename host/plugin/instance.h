@@ -33,17 +33,15 @@ struct Shared {
   std::string plugin_name;
   std::string controller_name;
   log::Logger log;  // named after the controller
-  // Null until the controller is activated the first time (its credentials may need writes). Set
-  // through SetClient.
-  std::shared_ptr<client::Client> Client() const {
-    const std::lock_guard lock(client_mutex);
-    return client;
-  }
-  mutable std::mutex client_mutex;
-  std::shared_ptr<client::Client> client;          // guarded by client_mutex
-  std::unique_ptr<event::EventRecorder> recorder;  // may be null
   std::vector<std::unique_ptr<queue::WorkQueue>> queues;
   WriteLedger ledger;
+};
+
+// How an instance reaches the API server: as its build declares it. Kept over a swap where both
+// builds declare the same.
+struct Services {
+  std::shared_ptr<client::Client> client;          // null: none yet, the lease was not won before
+  std::shared_ptr<event::EventRecorder> recorder;  // null: the controller writes no Events
 };
 
 // One watch of an instance: cache, readable fields, subscription.
@@ -71,8 +69,15 @@ class Instance : public client::Fence, public WriteLedger::Caches {
            uint32_t generation);
   ~Instance() override;  // Stop and destroy, if that was not done
 
-  // create(), then caches, masks and subscriptions of every watch. Blocks for a widened cache, not
-  // for the first sync.
+  // Before start(), at best before Create: requests of create() then have an identity.
+  void UseServices(Services services);
+  Services services() const {
+    const std::lock_guard lock(services_mutex_);
+    return services_;
+  }
+
+  // create(), then caches, masks and subscriptions of every watch. Blocks for a widened cache (a
+  // minute at most), not for the first sync.
   Status Create(client::Cancellation* cancel);
   // Every watch synced and its first objects delivered.
   bool Synced() const;
@@ -85,14 +90,23 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   // Ends scopes, timers, submitted calls; stop(); ends subscriptions; destroy(). Idempotent.
   void Stop();
 
-  // Asks every running reconcile and task to end; the instance stays active.
+  // Asks every running reconcile and task to end, and what begins before AllowScopes; the instance
+  // stays active.
   void CancelScopes();
+  void AllowScopes();
   // The same for good, waits in the instance's own scope too: what comes next is Stop.
   void CancelAll();
 
-  // Hand-over: stops event delivery; returns per watch the last delivered sequence.
-  std::vector<uint64_t> PauseEvents();
+  // Hand-over: stops event delivery; fills in per watch the last delivered sequence. Not empty: an
+  // on_event of this watch has not returned by `deadline` (delivery is to be resumed then).
+  std::string PauseEvents(clock::MonoTime deadline, std::vector<uint64_t>* sequences);
   void ResumeEvents();
+  // No timer fires from here to ReleaseTimers or Stop.
+  void HoldTimers();
+  void ReleaseTimers();
+  // Waits for callbacks that are in the plugin: what has not returned by `deadline`, for messages;
+  // "" when nothing is left. REQUIRES: timers are held.
+  std::string WaitCallbacks(clock::MonoTime deadline);
   // Waits until this instance has been given every notification up to `sequences` (by place of
   // equal resources in `other`).
   bool WaitDelivered(const Instance& other, const std::vector<uint64_t>& sequences,
@@ -161,6 +175,9 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   void EndScope(kcm_scope* scope);
   template <class Step>
   Status Control(const char* what, Step step);
+  void AddAsideKeys();
+  void CountCompletion(int change);
+  std::shared_ptr<cache::Subscription> SubscribeTo(const WatchState& watch);
   // What the caches showed just before a write was sent.
   struct Before {
     uint64_t seen = UINT64_MAX;  // version of the resource's cache, of a create
@@ -185,26 +202,37 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   std::atomic<State> state_{
       State::kPreparing};  // release/acquire: keys kept aside are seen by who sees kActive
   client::Cancellation cancel_;
+  mutable std::mutex services_mutex_;
+  Services services_;  // guarded by services_mutex_
 
   std::vector<std::unique_ptr<WatchState>> watches_;  // fixed after Create
   mutable std::mutex runtime_mutex_;
   std::map<uint32_t, std::shared_ptr<WatchState>> runtime_watches_;  // guarded by runtime_mutex_
-  // Removed from inside on_event, where the end of their thread can not be waited for: end with the
-  // instance.
-  std::vector<std::pair<std::shared_ptr<WatchState>, std::shared_ptr<cache::Subscription>>>
-      retired_watches_;                        // guarded by runtime_mutex_
+  using Retired = std::pair<std::shared_ptr<WatchState>, std::shared_ptr<cache::Subscription>>;
+  // Removed from inside on_event while the instance stops: end with it.
+  std::vector<Retired> retired_watches_;       // guarded by runtime_mutex_
   bool events_may_come_ = false;               // create has returned; guarded by runtime_mutex_
   uint32_t next_runtime_watch_ = 0x80000000u;  // guarded by runtime_mutex_
 
-  // Keys added before the instance is active, with the moment they are due.
+  // Keys added before the instance is active. As in a work queue each waits once, the earliest
+  // moment counts, and keys of one moment stay in their order.
+  struct Aside {
+    clock::MonoTime due;
+    uint64_t place = 0;
+    bool rate_limited = false;  // due when the queue's back-off says so
+  };
   std::mutex aside_mutex_;
-  std::map<std::pair<uint32_t, std::string>, clock::MonoTime> aside_;  // guarded by aside_mutex_
+  std::vector<std::unordered_map<std::string, Aside>> aside_;  // by queue; guarded by aside_mutex_
+  uint64_t next_place_ = 0;                                    // guarded by aside_mutex_
 
   std::mutex wait_mutex_;
-  std::condition_variable wait_cv_;  // WaitReady
+  std::condition_variable wait_cv_;
+  uint64_t wakes_ = 0;   // of WaitReady. Guarded by wait_mutex_
+  int completions_ = 0;  // in the plugin, of calls without a scope. Guarded by wait_mutex_
 
   std::mutex scopes_mutex_;
-  std::set<kcm_scope*> scopes_;  // guarded by scopes_mutex_
+  std::set<kcm_scope*> scopes_;    // guarded by scopes_mutex_
+  bool scopes_cancelled_ = false;  // also those that begin now. Guarded by scopes_mutex_
 
   std::unique_ptr<CallPool> calls_;
   std::unique_ptr<TimerThread> timers_;

@@ -130,7 +130,7 @@ kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags)
     return MakeAnswer(MakeError(Code::kStopped, declaration_->name + " was stopped"), flags,
                       handles());
   const Before before = LookBefore(scope, call);
-  const std::shared_ptr<client::Client> client = shared_->Client();
+  const std::shared_ptr<client::Client> client = services().client;
   if (!client)  // create() of the first build, before the lease is won
     return MakeAnswer(
         MakeError(Code::kFenced, declaration_->name + ": requests are possible from start() on"),
@@ -138,6 +138,12 @@ kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags)
   Result<client::Answer> answer = client->Do(call);
   RecordWrite(scope, call, answer, before);
   return MakeAnswer(std::move(answer), flags, handles());
+}
+
+void Instance::CountCompletion(int change) {
+  const std::lock_guard lock(wait_mutex_);
+  completions_ += change;
+  wait_cv_.notify_all();
 }
 
 Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& request,
@@ -156,11 +162,13 @@ Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& 
   const bool taken =
       calls_->Add([this, scope, ended, call = std::move(call), flags, done, data]() mutable {
         kcm_answer* answer = Send(scope, call, flags);
+        if (scope == nullptr) CountCompletion(+1);
         {
           const Entry entry(shared_->plugin_name, image_->build(), declaration_->name,
                             Role::kCompletion, scope != nullptr ? scope->key : std::string_view());
           done(data, answer);
         }
+        if (scope == nullptr) CountCompletion(-1);
         ended();
       });
   if (!taken) ended();

@@ -19,6 +19,9 @@ Manager::Manager(Environment environment, ManagerOptions options)
                    .help = "How long a controller's queues stood still in a swap.",
                    .labels = {"plugin"},
                    .buckets = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5}});
+  held_ = m.Counter({.name = "kcm_plugin_swaps_held_total",
+                     .help = "Swaps given up because something of the running build did not end.",
+                     .labels = {"plugin", "controller", "by"}});
   info_ = m.Gauge({.name = "kcm_plugin_info",
                    .help = "Loaded builds, value 1.",
                    .labels = {"plugin", "version", "vendor", "build"}});
@@ -35,13 +38,7 @@ void Manager::Refuse(const std::string& path, const Error& error) {
 }
 
 Result<std::shared_ptr<Image>> Manager::LoadFile(const std::string& path) {
-  Result<std::shared_ptr<Image>> image = Image::Load(path, {private_dir_, options_.trust_key});
-  if (image.ok() && options_.quarantined && options_.quarantined((*image)->digest()))
-    return MakeError(Code::kForbidden, path +
-                                           ": this build crashed the host repeatedly and is "
-                                           "quarantined: install another build, or "
-                                           "release it with kcmctl plugins quarantine --release");
-  return image;
+  return Image::Load(path, {private_dir_, options_.trust_key, options_.admit});
 }
 
 Status Manager::CheckNames(const Image& image, const std::string& replaces) const {
@@ -145,37 +142,63 @@ Status Manager::Prepare() {
     }
   environment_.informers->Start();
   prepared_ = true;
+  if (!maintainer_.joinable() && !stopped_)
+    maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
   if (options_.watch_directories && !options_.dirs.empty() && !watch_)
     watch_ = std::make_unique<DirectoryWatch>(options_.dirs, [this] { return Rescan(); });
   return Ok();
 }
 
 void Manager::ActivateAll(Plugin& plugin, bool at_start) {
+  std::erase_if(activations_, [](Activation& a) {
+    if (!a.ended->load(std::memory_order_acquire)) return false;
+    a.thread.join();
+    return true;
+  });
   for (auto& [name, controller] : plugin.controllers) {
-    if (controller->active()) continue;
-    activations_.push_back(
-        clock::StartBusyThread(*environment_.clock, [this, c = controller, at_start] {
-          const Status s = c->Activate(&cancel_);
-          if (s.ok() || s.code() == Code::kCancelled) return;
-          environment_.log.Error(s.error().message, "Error initializing a controller",
-                                 {{"controller", c->name()}});
-          if (!at_start) return;
-          {
-            const std::lock_guard lock(mutex_);
-            if (!fatal_.empty()) return;
-            fatal_ = s.error().message;
-          }
-          if (options_.on_fatal) options_.on_fatal(s.error().message);
-        }));
+    const auto of_this = [c = controller.get()](const Activation& a) { return a.controller == c; };
+    if (controller->active() || std::any_of(activations_.begin(), activations_.end(), of_this))
+      continue;
+    auto ended = std::make_shared<std::atomic<bool>>(false);
+    std::thread thread = clock::StartBusyThread(
+        *environment_.clock, [this, name = plugin.name, c = controller, at_start, ended] {
+          Activated(name, c, at_start, c->Activate(&cancel_));
+          ended->store(true, std::memory_order_release);
+        });
+    activations_.push_back({std::move(thread), controller.get(), std::move(ended)});
   }
+}
+
+void Manager::Activated(const std::string& plugin, const std::shared_ptr<Controller>& controller,
+                        bool at_start, const Status& result) {
+  if (result.code() == Code::kCancelled) return;
+  if (at_start) {
+    if (result.ok()) return;
+    environment_.log.Error(result.error().message, "Error initializing a controller",
+                           {{"controller", controller->name()}});
+    {
+      const std::lock_guard lock(mutex_);
+      if (!fatal_.empty()) return;
+      fatal_ = result.error().message;
+    }
+    if (options_.on_fatal) options_.on_fatal(result.error().message);
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = plugins_.find(plugin);
+    if (it == plugins_.end()) return;
+    const auto found = it->second->controllers.find(controller->name());
+    if (found == it->second->controllers.end() || found->second != controller) return;
+    if (result.ok()) it->second->retries.erase(controller->name());
+  }
+  if (!result.ok()) RetryLater(plugin, controller->name(), result.error());
 }
 
 void Manager::Start() {
   const std::lock_guard control(control_mutex_);
   started_ = true;
   for (auto& [name, plugin] : plugins_) ActivateAll(*plugin, true);
-  if (!maintainer_.joinable())
-    maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
 }
 
 std::vector<std::string> Manager::Stop(clock::Duration limit) {
@@ -187,10 +210,11 @@ std::vector<std::string> Manager::Stop(clock::Duration limit) {
     maintain_cv_.notify_all();
   }
   const clock::BusyPause pause(*environment_.clock);
-  if (maintainer_.joinable()) maintainer_.join();
   const std::lock_guard control(control_mutex_);
+  // Joined under the lock, which it only tries to take: Prepare may start it until here.
+  if (maintainer_.joinable()) maintainer_.join();
   if (std::exchange(stopped_, true)) return {};
-  for (std::thread& t : activations_) t.join();
+  for (Activation& a : activations_) a.thread.join();
   activations_.clear();
 
   // All at once, so that one slow controller does not add to another's time.
@@ -308,6 +332,14 @@ std::string Manager::Report(size_t keys_per_queue) const {
         {"state", p->previous ? "probation" : "running"},
         {"lastPauseMs", std::chrono::duration<double, std::milli>(p->last_pause).count()}};
     if (!p->last_error.empty()) j["lastError"] = p->last_error;
+    for (const auto& [controller_name, retry] : p->retries) {
+      nlohmann::json& jr = j["waiting"].emplace_back(nlohmann::json{
+          {"controller", controller_name}, {"error", retry.error}, {"tries", retry.tries}});
+      const clock::Duration left =
+          retry.starting ? clock::Duration(0) : retry.next - environment_.clock->Monotonic();
+      if (retry.starting || retry.next != clock::MonoTime::Max())
+        jr["retryInSeconds"] = std::chrono::duration<double>(left).count();
+    }
     for (const auto& [controller_name, c] : p->controllers) {
       const RunCounts counts = c->counts();
       nlohmann::json jc{{"name", controller_name},       {"active", c->active()},

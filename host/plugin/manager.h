@@ -32,8 +32,8 @@ struct ManagerOptions {
   // Whether --controllers and gates want this controller. `why` gets the log line of
   // spec/host.md 1.4 rule 6.
   std::function<bool(const ControllerDeclaration&, std::string* why)> enabled;
-  // Builds that crashed repeatedly, by digest: not loaded. Empty: none.
-  std::function<bool(const std::string& digest)> quarantined;
+  // Asked about every file before any of it is mapped (see LoadOptions). Null: all may.
+  std::function<Status(const std::string& file, const std::string& digest)> admit;
   // A controller could not be activated: the host is to end (spec/host.md 1.2). Called once, on an
   // activation's thread.
   std::function<void(const std::string& why)> on_fatal;
@@ -94,6 +94,14 @@ class Manager {
     clock::Duration last_pause{0};
     uint32_t swaps = 0;
     std::string last_error;
+    // Controllers that could not be prepared or started after the start of the host.
+    struct Retry {
+      std::string error;
+      int tries = 0;
+      clock::MonoTime next;   // Max: the plugin itself refused, only another build helps
+      bool starting = false;  // prepared by now, not active yet
+    };
+    std::map<std::string, Retry> retries;
     std::chrono::steady_clock::time_point missing_since{};
   };
   using Plugins = std::map<std::string, std::unique_ptr<Plugin>>;
@@ -102,8 +110,15 @@ class Manager {
   Status CheckNames(const Image& image, const std::string& replaces) const;
   Status Adopt(const PluginFile& file, std::shared_ptr<Image> image);
   Status PrepareController(Plugin& plugin, const ControllerDeclaration& declaration);
-  // `at_start`: an error ends the host; later it is the plugin's own trouble.
+  // `at_start`: an error ends the host; later it is the plugin's own trouble and tried again.
   void ActivateAll(Plugin& plugin, bool at_start);
+  void Activated(const std::string& plugin, const std::shared_ptr<Controller>& controller,
+                 bool at_start, const Status& result);
+  // Controllers of a plugin or build that came while the host runs.
+  void PrepareLate(Plugin& plugin, const ControllerDeclaration& declaration);
+  void RetryLater(const std::string& plugin, const std::string& controller, const Error& error);
+  void RunRetries(Plugin& plugin, bool* open);
+  void WakeMaintainer();
   // Steps of Rescan. `owner` is the plugin that was loaded from this path, nullptr when none was.
   Plugin* OwnerOf(const std::string& path) const;
   bool SeenBefore(const PluginFile& file, Plugin* owner) const;
@@ -139,7 +154,12 @@ class Manager {
       refused_;        // path -> state and reason, guarded by mutex_
   std::string fatal_;  // guarded by mutex_
   bool prepared_ = false, started_ = false, stopped_ = false;  // guarded by control_mutex_
-  std::vector<std::thread> activations_;                       // guarded by control_mutex_
+  struct Activation {
+    std::thread thread;
+    const Controller* controller;              // alive until `ended`
+    std::shared_ptr<std::atomic<bool>> ended;  // release/acquire: nothing is left but the join
+  };
+  std::vector<Activation> activations_;  // guarded by control_mutex_
   std::vector<std::shared_ptr<Image>>
       kept_;  // images that could not be unmapped yet, guarded by control_mutex_
 
@@ -148,7 +168,7 @@ class Manager {
   bool maintain_ = false, maintain_end_ = false;  // guarded by maintain_mutex_
   std::thread maintainer_;
   std::unique_ptr<DirectoryWatch> watch_;
-  metric::Metric swaps_, pause_, info_, kept_images_;
+  metric::Metric swaps_, pause_, held_, info_, kept_images_;
 };
 
 }  // namespace kcm::host::plugin

@@ -11,6 +11,9 @@ namespace {
 // all.
 constexpr uint64_t kErrorsTolerated = 5;
 constexpr auto kProbationCheck = std::chrono::seconds(1);
+// Back-off of controllers that can not be prepared or started.
+constexpr auto kFirstRetry = std::chrono::seconds(1);
+constexpr auto kLastRetry = std::chrono::minutes(5);
 
 }  // namespace
 
@@ -25,6 +28,8 @@ Status Manager::SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& im
     Result<SwapReport> report = it->second->Swap(image, &d, &cancel_);
     if (!report.ok()) {
       failed = report.error();
+      if (report.error().reason == kSwapHeld)
+        held_.With({plugin.name, d.name, report.error().cause}).Add();
       break;
     }
     done.push_back(d.name);
@@ -63,13 +68,14 @@ void Manager::ExchangeControllers(Plugin& plugin, const PluginDeclaration& from)
     }
   }
   for (auto& controller : gone) controller->Stop();
+  std::map<std::string, Plugin::Retry> waiting;  // for the old build: this one may fare better
+  {
+    const std::lock_guard lock(mutex_);
+    waiting.swap(plugin.retries);
+  }
   if (prepared_)
-    for (const ControllerDeclaration& d : to.controllers) {
-      if (declares(from, d.name)) continue;
-      if (Status s = PrepareController(plugin, d); !s.ok())
-        environment_.log.Error(s.error().message, "New controller of the build does not start",
-                               {{"controller", d.name}});
-    }
+    for (const ControllerDeclaration& d : to.controllers)
+      if (!declares(from, d.name) || waiting.contains(d.name)) PrepareLate(plugin, d);
   environment_.informers->Start();
   if (started_) ActivateAll(plugin, false);
 }
@@ -80,9 +86,88 @@ void Manager::BeginProbation(Plugin& plugin, std::shared_ptr<Image> old) {
     plugin.previous = std::move(old);
     plugin.probation_ends = environment_.clock->Monotonic() + options_.probation;
   }
+  WakeMaintainer();
+}
+
+void Manager::WakeMaintainer() {
   const std::lock_guard lock(maintain_mutex_);
   maintain_ = true;
   maintain_cv_.notify_all();
+}
+
+void Manager::PrepareLate(Plugin& plugin, const ControllerDeclaration& declaration) {
+  std::shared_ptr<Controller> failed;  // a try that got as far as an instance
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = plugin.controllers.find(declaration.name);
+    if (it != plugin.controllers.end()) {
+      if (it->second->active()) return;
+      failed = std::move(it->second);
+      plugin.controllers.erase(it);
+    }
+  }
+  if (failed) failed->Stop();
+  if (const Status s = PrepareController(plugin, declaration); !s.ok())
+    return RetryLater(plugin.name, declaration.name, s.error());
+  const std::lock_guard lock(mutex_);
+  const auto waiting = plugin.retries.find(declaration.name);
+  if (waiting == plugin.retries.end()) return;
+  if (started_) {
+    waiting->second.starting = true;
+  } else {
+    plugin.retries.erase(waiting);
+  }
+}
+
+void Manager::RetryLater(const std::string& plugin, const std::string& controller,
+                         const Error& error) {
+  if (cancel_.cancelled()) return;
+  // What create() itself says against it stays true for this build and these flags.
+  const bool final = error.code == Code::kInvalid;
+  clock::Duration delay = kFirstRetry;
+  int tries = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = plugins_.find(plugin);
+    if (it == plugins_.end()) return;
+    Plugin::Retry& retry = it->second->retries[controller];
+    tries = ++retry.tries;
+    for (int i = 1; i < tries && delay < kLastRetry; ++i) delay *= 2;
+    delay = std::min<clock::Duration>(delay, kLastRetry);
+    retry.error = error.message;
+    retry.starting = false;
+    retry.next = final ? clock::MonoTime::Max() : environment_.clock->Monotonic() + delay;
+  }
+  if (final) {
+    environment_.log.Error(error.message,
+                           "Controller does not start: it waits for another build of its plugin",
+                           {{"plugin", plugin}, {"controller", controller}});
+    return;
+  }
+  environment_.log.Error(error.message, "Controller does not start, it is tried again",
+                         {{"plugin", plugin},
+                          {"controller", controller},
+                          {"try", tries},
+                          {"inSeconds", std::chrono::duration<double>(delay).count()}});
+  WakeMaintainer();
+}
+
+void Manager::RunRetries(Plugin& plugin, bool* open) {
+  std::vector<std::string> due;
+  {
+    const std::lock_guard lock(mutex_);
+    const clock::MonoTime now = environment_.clock->Monotonic();
+    for (const auto& [name, retry] : plugin.retries) {
+      if (retry.starting || retry.next == clock::MonoTime::Max()) continue;
+      *open = true;
+      if (retry.next <= now) due.push_back(name);
+    }
+  }
+  if (due.empty()) return;
+  for (const ControllerDeclaration& d : plugin.image->declaration().controllers)
+    if (std::find(due.begin(), due.end(), d.name) != due.end()) PrepareLate(plugin, d);
+  environment_.informers->Start();
+  if (started_) ActivateAll(plugin, false);
 }
 
 Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation) {
@@ -195,15 +280,21 @@ void Manager::Maintain() {
       if (environment_.clock->WaitFor(lock, maintain_cv_, kProbationCheck,
                                       [this] { return maintain_end_; }))
         return;
+      maintain_ = false;
     }
     std::unique_lock control(control_mutex_, std::try_to_lock);
-    if (!control.owns_lock()) continue;  // a swap is under way: next time
+    if (!control.owns_lock()) {  // a swap is under way: next time
+      WakeMaintainer();
+      continue;
+    }
     bool open = false;
-    for (auto& [name, plugin] : plugins_)
+    for (auto& [name, plugin] : plugins_) {
       if (plugin->previous) CheckProbation(name, *plugin, &open);
+      RunRetries(*plugin, &open);
+    }
     RetryDrops();
     const std::lock_guard lock(maintain_mutex_);
-    maintain_ = open || !kept_.empty();
+    maintain_ = maintain_ || open || !kept_.empty();
   }
 }
 
@@ -269,9 +360,7 @@ Status Manager::AddPlugin(const PluginFile& file, std::shared_ptr<Image> image) 
   if (Status s = Adopt(file, std::move(image)); !s.ok()) return s;
   Plugin& fresh = *plugins_.at(name);
   for (const ControllerDeclaration& d : fresh.image->declaration().controllers)
-    if (Status s = PrepareController(fresh, d); !s.ok())
-      environment_.log.Error(s.error().message, "Controller of a new plugin does not start",
-                             {{"controller", d.name}});
+    PrepareLate(fresh, d);
   environment_.informers->Start();
   if (started_) ActivateAll(fresh, false);
   return Ok();

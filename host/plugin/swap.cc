@@ -15,22 +15,65 @@ constexpr auto kSyncLimit = std::chrono::minutes(1);
 
 }  // namespace
 
-Status Controller::Quiesce(Instance& old) {
+bool Controller::WaitQueuesIdle(clock::MonoTime deadline) {
+  bool idle = true;
+  for (auto& q : shared_.queues)
+    idle = q->WaitIdle(deadline - environment_->clock->Monotonic()) && idle;
+  return idle;
+}
+
+// The task that still runs at `deadline`, "" when none does.
+std::string Controller::WaitTasks(clock::MonoTime deadline) {
+  std::unique_lock lock(task_mutex_);
+  return environment_->clock->Wait(lock, task_cv_, deadline,
+                                   [this] { return running_tasks_.empty(); })
+             ? ""
+             : "task " + *running_tasks_.begin();
+}
+
+void Controller::EndQuiet(Instance& old) {
+  old.AllowScopes();
+  old.ResumeEvents();
+  old.ReleaseTimers();
+  {
+    const std::lock_guard lock(task_mutex_);
+    tasks_held_ = false;
+    task_cv_.notify_all();
+  }
+  for (auto& q : shared_.queues) q->Resume();
+}
+
+// Nothing of the old build runs any more and nothing begins; events stop at `sequences`. What does
+// not end in time makes the swap fail: the old build goes on.
+Status Controller::Quiesce(Instance& old, std::vector<uint64_t>* sequences) {
+  const clock::MonoTime begin = environment_->clock->Monotonic();
+  const clock::MonoTime end = begin + environment_->swap_timeout;
   // Parked, not paused: waiting keys must not hold virtual time back, the waits below are on the
   // clock.
   for (auto& q : shared_.queues) q->Park();
-  bool idle = true;
-  for (auto& q : shared_.queues) idle = q->WaitIdle(environment_->swap_timeout / 3 * 2) && idle;
-  if (idle) return Ok();
+  {
+    const std::lock_guard lock(task_mutex_);
+    tasks_held_ = true;
+  }
+  old.HoldTimers();
+  // Reconciles have two thirds of the time to come to their end; a task, which may take any time,
+  // is asked to end as soon as only it holds the swap up.
+  const bool idle = WaitQueuesIdle(begin + environment_->swap_timeout / 3 * 2);
   old.CancelScopes();
-  idle = true;
-  for (auto& q : shared_.queues) idle = q->WaitIdle(environment_->swap_timeout / 3) && idle;
-  if (idle) return Ok();
-  for (auto& q : shared_.queues) q->Resume();
-  return MakeError(
-      Code::kTimeout,
-      name() +
-          ": a reconcile of the running build does not end: the swap is given up; see its queues");
+  std::string holder = idle || WaitQueuesIdle(end) ? "" : "a reconcile";
+  const bool reconcile = !holder.empty();
+  if (holder.empty()) holder = WaitTasks(end);
+  if (holder.empty()) holder = old.WaitCallbacks(end);
+  if (holder.empty()) holder = old.PauseEvents(end, sequences);
+  if (holder.empty()) return Ok();
+  EndQuiet(old);
+  Error error =
+      MakeError(Code::kTimeout, name() + ": " + holder +
+                                    " of the running build does not end: the swap is given up" +
+                                    (reconcile ? "; see its queues" : ""));
+  error.reason = kSwapHeld;
+  error.cause = std::move(holder);
+  return error;
 }
 
 size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
@@ -58,8 +101,15 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
                                     client::Cancellation* cancel) {
   const std::unique_lock life = LockLife();
   if (stopped_) return MakeError(Code::kStopped, name() + " was stopped");
+  Services services;
+  if (active()) {
+    Result<Services> made = ServicesFor(*declaration);
+    if (!made.ok()) return made.error();
+    services = *std::move(made);
+  }
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
   auto next = std::make_shared<Instance>(&shared_, image, declaration, generation);
+  next->UseServices(services);
   if (Status s = next->Create(cancel); !s.ok()) return s.error();
   environment_->informers->Start();
   std::shared_ptr<Instance> old;
@@ -94,17 +144,15 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
   if (Status s = next->Health(); !s.ok()) return s.error();
 
   const clock::MonoTime paused = environment_->clock->Monotonic();
-  if (Status s = Quiesce(*old); !s.ok()) return s.error();
-  const std::vector<uint64_t> sequences = old->PauseEvents();
+  std::vector<uint64_t> sequences;
+  if (Status s = Quiesce(*old, &sequences); !s.ok()) return s.error();
   if (!next->WaitDelivered(*old, sequences, kCatchUpLimit)) {
-    old->ResumeEvents();
-    for (auto& q : shared_.queues) q->Resume();
+    EndQuiet(*old);
     return MakeError(Code::kTimeout,
                      name() + ": the new build does not keep up with events: the swap is given up");
   }
   next->LoadState(old->SaveState());
-  // From here on there is no way back to the old instance, only to its build. Queues are idle: only
-  // tasks may still run.
+  // From here on there is no way back to the old instance, only to its build. Nothing of it runs.
   old->CancelAll();
   JoinThreads();
   old->Stop();
@@ -117,11 +165,12 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
     std::swap(declaration_, declaration);
   }
   std::swap(image_, image);
+  std::swap(services_, services);
   ResetCounts();
   if (Status s = StartInstance(next); !s.ok()) {
     JoinThreads();
     next->Stop();
-    const Status back = Return(image, declaration, cancel);
+    const Status back = Return(image, declaration, std::move(services), cancel);
     for (auto& q : shared_.queues) q->Resume();
     if (!back.ok())
       return MakeError(Code::kInternal, s.error().message +
@@ -131,13 +180,19 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
   }
   for (auto& q : shared_.queues) q->Resume();
   report.pause = environment_->clock->Monotonic() - paused;
+  const clock::BusyPause pause(*environment_->clock);  // may join the old recorder's thread
+  old.reset();
+  services = {};
   return report;
 }
 
 Status Controller::Return(const std::shared_ptr<Image>& image,
-                          const ControllerDeclaration* declaration, client::Cancellation* cancel) {
+                          const ControllerDeclaration* declaration, Services services,
+                          client::Cancellation* cancel) {
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
   auto again = std::make_shared<Instance>(&shared_, image, declaration, generation);
+  again->UseServices(services);
+  services_ = std::move(services);
   if (Status s = again->Create(cancel); !s.ok()) return s;
   if (!again->WaitSynced(cancel)) return MakeError(Code::kCancelled, name() + ": stopped");
   (void)ExchangeQueues(*declaration);

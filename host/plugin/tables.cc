@@ -107,7 +107,8 @@ int32_t RecordAnnotated(kcm_context* c, const kcm_reference* about, uint32_t typ
   if (annotations == nullptr && pair_count > 0) return KCM_ERR_INVALID;
   if (i.state() == State::kStopped) return KCM_ERR_STOPPED;
   if (i.state() != State::kActive) return KCM_ERR_FENCED;
-  if (!i.shared().recorder) return KCM_ERR_UNSUPPORTED;
+  const std::shared_ptr<event::EventRecorder> recorder = i.services().recorder;
+  if (!recorder) return KCM_ERR_UNSUPPORTED;
   event::ObjectReference ref;
   ref.api_version = View(about->api_version);
   ref.kind = View(about->kind);
@@ -120,7 +121,7 @@ int32_t RecordAnnotated(kcm_context* c, const kcm_reference* about, uint32_t typ
   for (uint64_t n = 0; n < pair_count; ++n)
     extra.emplace_back(std::string(View(annotations[2 * n])),
                        std::string(View(annotations[2 * n + 1])));
-  i.shared().recorder->Record(
+  recorder->Record(
       ref, type == KCM_EVENT_NORMAL ? event::EventType::kNormal : event::EventType::kWarning,
       View(reason), View(message), extra);
   return KCM_OK;

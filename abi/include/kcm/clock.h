@@ -34,7 +34,8 @@ typedef struct kcm_clock_api {
    * Since:     kcm.clock/1 */
   int64_t (*wall_ns)(kcm_context* context);
 
-  /* Calls `fire(data)` once after `delay_ns`. Timers end, uncalled, before stop() returns.
+  /* Calls `fire(data)` once after `delay_ns`. None fires before create() has returned KCM_OK, or
+   * when it fails; timers end, uncalled, before stop() returns.
    * Threads:   [any]
    * Ownership: `data` stays the plugin's
    * Lifetime:  until it fired, was cancelled or stop()

@@ -38,7 +38,7 @@ struct InformerTest : ::testing::Test {
   void Up(bool watch_list_server = true, bool watch_list_client = true) {
     cluster = std::make_unique<test::Cluster>(watch_list_server);
     cluster->server->EnableAudit(true);
-    FactoryOptions o;
+    FactoryOptions& o = options;
     o.client = cluster->MakeClient(kAgent);
     o.clock = &cluster->clock;
     o.metrics = &cluster->registry;
@@ -96,6 +96,7 @@ struct InformerTest : ::testing::Test {
   clock::Duration resync{0};
   std::atomic<bool> behind_is_fine{false};
   std::unique_ptr<test::Cluster> cluster;
+  FactoryOptions options;  // its client ends before the cluster
   std::unique_ptr<InformerFactory> factory;
   std::shared_ptr<Informer> informer;
   Recorder recorder;
@@ -269,6 +270,126 @@ TEST_F(InformerTest, WidenedMaskFillsFieldsWithoutNotifications) {
   Settle();
   EXPECT_EQ(recorder.Take(), (Lines{"update a"}));
   EXPECT_EQ(informer->Get("default/a")->Node().Path("data.k").String(), "w");
+}
+
+// Success says that every object has the wider fields, also when the first list runs meanwhile.
+void WidenDuringFirstLists(const FactoryOptions& options) {
+  for (int i = 0; i < 25; ++i) {
+    InformerFactory factory(options);
+    const auto informer =
+        factory.For({ConfigMaps(), "default", "", "", false}, *wire::Mask::Compile({"metadata"}));
+    factory.Start();
+    for (int n = 0; n < i * 80; ++n) std::this_thread::yield();  // another moment each time
+    const Status widened = informer->Widen(*wire::Mask::Compile({"data"}), nullptr);
+    ASSERT_TRUE(widened.ok()) << widened.error().message;
+    ASSERT_TRUE(informer->HasSynced()) << i;
+    ASSERT_EQ(informer->Get("default/a")->Node().Path("data.k").String(), "v") << i;
+  }
+}
+
+TEST_F(InformerTest, WideningDuringAWatchListWaitsForTheWiderOne) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  WidenDuringFirstLists(options);
+}
+
+TEST_F(InformerTest, WideningDuringAListWaitsForTheWiderOne) {
+  Up(true, false);
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  WidenDuringFirstLists(options);
+}
+
+TEST_F(InformerTest, WideningThatWaitsForAListEndsWithItsCancellation) {
+  Up();
+  devcluster::Server::Fault fault;
+  fault.path_regex = "configmaps";
+  fault.times = -1;
+  fault.status = 403;
+  cluster->server->AddFault(fault);
+  const auto narrow =
+      factory->For({ConfigMaps(), "default", "", "", false}, *wire::Mask::Compile({"metadata"}));
+  factory->Start();
+  client::Cancellation cancel;
+  Status widened = Ok();
+  std::thread thread([&] { widened = narrow->Widen(*wire::Mask::Compile({"data"}), &cancel); });
+  cancel.Cancel();
+  thread.join();
+  EXPECT_EQ(widened.code(), Code::kCancelled);
+}
+
+TEST_F(InformerTest, OneThatNobodyUsesIsStoppedAfterAWhile) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  auto meta = factory->For({ConfigMaps(), "", "", "", true}, wire::Mask());
+  factory->Start();
+  Settle();
+  ASSERT_TRUE(meta->HasSynced());
+  const auto kept = meta;  // a copy is the same user
+  meta.reset();
+  Advance(10min);
+  EXPECT_EQ(factory->All().size(), 2u);
+  auto second = factory->For({ConfigMaps(), "", "", "", true}, wire::Mask());
+  EXPECT_EQ(second.get(), kept.get());
+  second.reset();
+  Advance(10min);
+  EXPECT_EQ(factory->All().size(), 2u) << "one user is left";
+}
+
+TEST_F(InformerTest, ComesBackWithinThePeriodOfGrace) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  const InformerKey key{ConfigMaps(), "", "", "", true};
+  auto meta = factory->For(key, wire::Mask());
+  factory->Start();
+  Settle();
+  const Informer* const first = meta.get();
+  meta.reset();
+  Advance(InformerFactory::kUnusedFor - 1s);
+  meta = factory->For(key, wire::Mask());
+  EXPECT_EQ(meta.get(), first);
+  Advance(10min);
+  EXPECT_EQ(factory->All().size(), 2u);
+  cluster->Audit(kAgent);
+  meta.reset();
+  Advance(InformerFactory::kUnusedFor + 1s);
+  EXPECT_EQ(factory->All().size(), 1u);
+  // Nothing of it asks the server any more; the other one goes on.
+  cluster->server->CloseWatches();
+  behind_is_fine = true;
+  Advance(2min);
+  for (const std::string& request : cluster->Audit(kAgent))
+    EXPECT_NE(request.find("/namespaces/default/"), std::string::npos) << request;
+  behind_is_fine = false;
+  meta = factory->For(key, wire::Mask());
+  factory->Start();
+  Settle();
+  EXPECT_TRUE(meta->HasSynced());
+}
+
+// 5.6: an informer looks at the smallest period asked for; other periods are rounded up to it.
+TEST_F(InformerTest, ResyncPeriodsAreThoseOfTheirOwnInformer) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  auto meta = factory->For({ConfigMaps(), "default", "", "", true}, wire::Mask());
+  factory->Start();
+  Settle();
+  Recorder thirty, twenty, fifty;
+  auto at_thirty = informer->Subscribe(&thirty, "30", {.resync = 30s});
+  auto at_fifty = informer->Subscribe(&fifty, "50", {.resync = 50s});
+  auto at_twenty = meta->Subscribe(&twenty, "20", {.resync = 20s});
+  Settle();
+  thirty.Take(), twenty.Take(), fifty.Take(), recorder.Take();
+  Advance(29s);
+  EXPECT_EQ(thirty.Take(), Lines{});
+  EXPECT_EQ(twenty.Take(), Lines(1, "update a resync"));
+  Advance(91s);  // 120 s
+  EXPECT_EQ(thirty.Take(), Lines(4, "update a resync")) << "30, 60, 90, 120";
+  EXPECT_EQ(fifty.Take(), Lines(2, "update a resync")) << "60 for 50, 120 for 110";
+  EXPECT_EQ(twenty.Take(), Lines(5, "update a resync"));
+  EXPECT_EQ(recorder.Take(), Lines{});
 }
 
 TEST_F(InformerTest, MetadataOnlyHoldsNoPayload) {

@@ -19,7 +19,9 @@ constexpr char kReport[] = R"({
         {"key": "default/web", "state": "waiting", "failures": 3, "dueInSeconds": 0.25},
         {"key": "default/api", "state": "ready", "failures": 0, "dueInSeconds": 0.0}]}]}]},
    {"name": "node", "file": "/p/kcm-node.so", "version": "0.1.0", "vendor": "", "buildId": "b", "digest": "01",
-    "swaps": 0, "state": "running", "lastPauseMs": 0.0, "lastError": "start:\nno", "controllers": null}],
+    "swaps": 0, "state": "running", "lastPauseMs": 0.0, "lastError": "start:\nno", "controllers": null,
+    "waiting": [{"controller": "ttl-controller", "error": "not served", "tries": 3, "retryInSeconds": 4.0},
+      {"controller": "taint-controller", "error": "--x: wrong", "tries": 1}]}],
   "refused": [{"file": "/p/x.so", "reason": "/p/x.so: built for ABI 2.1"}]})";
 
 TEST(CtlReport, ColumnsAlign) {
@@ -38,6 +40,11 @@ TEST(CtlReport, PluginsControllersAndRefusals) {
             "replicaset-controller  pod     yes     2           40    1        0\n"
             "\n"
             "node: last error: start:?no\n"
+            "\n"
+            "ttl-controller of node does not start (tries: 3, the next in 4.0 s): not served\n"
+            "\n"
+            "taint-controller of node does not start (tries: 1, waits for another build): "
+            "--x: wrong\n"
             "\n"
             "refused: /p/x.so: built for ABI 2.1\n");
 }

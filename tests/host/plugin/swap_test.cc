@@ -82,6 +82,7 @@ TEST(PluginSwap, RefusedBuildsLeaveTheOldOneAtWork) {
        "probe-controller: create: --probe-level: must not be negative: set it to 0 or more"},
       {"throw_create",
        "probe-controller: create: can not read its configuration file /etc/probe.yaml: create it"},
+      {"throw_armed", "probe-controller: create: its timer waits"},
       {"fail_health", "probe-controller: health: its backend is gone"},
       {"fail_start",
        "probe-controller: start: the licence server does not answer: check --probe-licence"},
@@ -114,7 +115,7 @@ TEST(PluginSwap, RefusedBuildsLeaveTheOldOneAtWork) {
 }
 
 TEST(PluginSwap, BuildWhoseRunsFailGoesBack) {
-  for (const char* probe : {"fail_reconcile", "throw_reconcile"}) {
+  for (const char* probe : {"fail_reconcile", "throw_reconcile", "throw_ready"}) {
     SCOPED_TRACE(probe);
     PluginCluster cluster({Probe("good")});
     ASSERT_EQ(MessageOf(cluster.SwapFile(Probe(probe))), "");

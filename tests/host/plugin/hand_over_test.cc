@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a swap waits for beside reconciles, and what the new build's declaration changes.
+#include <gtest/gtest.h>
+
+#include "host/plugin/plugin_cluster.h"
+
+namespace kcm::test {
+namespace {
+
+Json ConfigMap(const std::string& name) {
+  return {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}};
+}
+
+void ExpectStamp(PluginCluster& cluster, const std::string& name, const std::string& build) {
+  cluster.Create(ConfigMap(name));
+  cluster.Settle();
+  EXPECT_EQ(cluster.StampOf(name), build);
+}
+
+TEST(HandOver, TaskThatDoesNotEndMakesTheSwapFailAndIsNamed) {
+  PluginCluster cluster({Probe("duties")}, {"--plugin-swap-timeout=30s"});
+  cluster.Create(ConfigMap("deaf"));
+  cluster.Advance(6s);
+  ASSERT_TRUE(cluster.Logged("Sweep begins"));
+  const std::string want =
+      "duties-controller: task sweep of the running build does not end: the swap is given up";
+  EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))), want);
+  EXPECT_EQ(cluster.Plugin("duties")["buildId"], "a");
+  EXPECT_EQ(cluster.Plugin("duties")["lastError"], want);
+  EXPECT_TRUE(cluster.Logged(want));
+  EXPECT_EQ(cluster.Metric("kcm_plugin_swaps_held_total{plugin=\"duties\",controller=\"duties-"
+                           "controller\",by=\"task sweep\"}"),
+            1);
+  EXPECT_EQ(cluster.Mapped("duties_b.so"), 0);
+  ExpectStamp(cluster, "goes-on", "a");
+  // Its end is waited for by nobody: the next swap, after it, goes through.
+  cluster.Delete("configmaps", "deaf");
+  cluster.Advance(1h);
+  EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))), "");
+  ExpectStamp(cluster, "taken-over", "b");
+}
+
+TEST(HandOver, TaskThatListensIsAskedToEndAtOnce) {
+  PluginCluster cluster({Probe("duties")}, {"--plugin-swap-timeout=30s"});
+  cluster.Create(ConfigMap("patient"));
+  cluster.Advance(6s);
+  ASSERT_TRUE(cluster.Logged("Sweep begins"));
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))), "");
+  EXPECT_LT(cluster.Plugin("duties")["lastPauseMs"].get<double>(), 100);
+  ExpectStamp(cluster, "taken-over", "b");
+}
+
+TEST(HandOver, TaskCutShortForASwapThatFailsRunsAgain) {
+  PluginCluster cluster({Probe("duties")}, {"--plugin-swap-timeout=30s"});
+  cluster.Create(ConfigMap("patient"));
+  cluster.Advance(6s);
+  const auto sweeps = [&] {
+    size_t n = 0;
+    for (const std::string& line : cluster.log())
+      n += line.find("Sweep begins") != std::string::npos ? 1 : 0;
+    return n;
+  };
+  ASSERT_EQ(sweeps(), 1u);
+  cluster.Create(ConfigMap("stuck"));
+  cluster.Settle();
+  EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))),
+            "duties-controller: a reconcile of the running build does not end: the swap is given "
+            "up; see its queues");
+  cluster.Advance(1s);
+  EXPECT_EQ(sweeps(), 2u) << "its period has not passed, but it was asked to end";
+  ExpectStamp(cluster, "goes-on", "a");
+}
+
+TEST(HandOver, IdentityIsThatOfTheNewBuild) {
+  PluginCluster cluster({Probe("duties")}, {"--use-service-account-credentials=true"});
+  const auto writers = [&](const std::string& name) {
+    (void)cluster.Audit();
+    cluster.Create(ConfigMap(name));
+    cluster.Settle();
+    cluster.Advance(1s);
+    std::set<std::string> out;
+    for (const auto& e : cluster.Audit())
+      if (e.method == "PATCH" && e.uri.find("/configmaps/" + name) != std::string::npos)
+        out.insert(e.user);
+    return out;
+  };
+  const auto source = [&](const std::string& name) {
+    for (const Json& e : cluster.List("events"))
+      if (e["involvedObject"]["name"] == name) return e["source"].value("component", "");
+    return std::string();
+  };
+  const std::string account = "system:serviceaccount:kube-system:";
+  EXPECT_EQ(writers("one"), std::set<std::string>{account + "duties-a"});
+  EXPECT_EQ(source("one"), "duties-a");
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))), "");
+  EXPECT_EQ(writers("two"), std::set<std::string>{account + "duties-b"});
+  EXPECT_EQ(source("two"), "duties-b");
+  ASSERT_EQ(MessageOf(cluster.Rollback("duties")), "");
+  EXPECT_EQ(writers("three"), std::set<std::string>{account + "duties-a"});
+  EXPECT_EQ(source("three"), "duties-a");
+}
+
+}  // namespace
+}  // namespace kcm::test

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// One instance without a server: keys before its start, waits of a plugin.
+#include "host/plugin/instance.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+
+#include "host/plugin/probes.h"
+
+namespace kcm::host::plugin {
+namespace {
+
+using namespace std::chrono_literals;
+
+class InstanceTest : public testing::Test {
+ protected:
+  InstanceTest() {
+    std::filesystem::create_directory(dir_ / "private");
+    environment_.clock = &clock_;
+    const Result<std::shared_ptr<Image>> image =
+        Image::Load(test::Probe("good"), {dir_ / "private", ""});
+    EXPECT_TRUE(image.ok()) << image.error().message;
+    declaration_ = (*image)->declaration().controllers[0];
+    declaration_.watches.clear();  // no caches here
+    shared_.environment = &environment_;
+    shared_.plugin_name = "probe";
+    shared_.controller_name = declaration_.name;
+    queue::Options o;
+    o.clock = &clock_;
+    shared_.queues.push_back(std::make_unique<queue::WorkQueue>(o));
+    instance_ = std::make_unique<Instance>(&shared_, *image, &declaration_, 1);
+    EXPECT_TRUE(instance_->Create(&cancel_).ok());
+  }
+  void Add(const char* key, clock::Duration delay = 0s, bool rate_limited = false) {
+    EXPECT_TRUE(instance_->AddKey(0, key, delay, rate_limited).ok());
+  }
+  // "key state seconds" in the order of the queue.
+  std::vector<std::string> Keys() {
+    std::vector<std::string> out;
+    for (const auto& k : shared_.queues[0]->Keys(1000))
+      out.push_back(
+          k.key + " " + k.state + " " +
+          std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(k.due_in).count()));
+    return out;
+  }
+
+  test::TempDir dir_;
+  clock::VirtualClock clock_;
+  Environment environment_;
+  ControllerDeclaration declaration_;
+  Shared shared_;
+  client::Cancellation cancel_;
+  std::unique_ptr<Instance> instance_;
+};
+
+TEST_F(InstanceTest, KeysBeforeTheStartWaitOnceInTheirOrderWithTheirDelays) {
+  for (int i = 0; i < 1000; ++i) Add("web");
+  Add("api");
+  Add("later", 10s);
+  Add("later", 30s);  // the earlier one counts
+  Add("sooner", 30s);
+  Add("sooner", 5s);
+  Add("at-once", 20s);
+  Add("at-once");
+  Add("failed", 0s, true);
+  Add("back-off-first", 0s, true);
+  Add("back-off-first");
+  clock_.Advance(2s);
+  Add("last");
+  Add("web");  // keeps its place
+  EXPECT_EQ(shared_.queues[0]->Length() + shared_.queues[0]->Waiting(), 0u);
+  ASSERT_TRUE(instance_->Start().ok());
+  EXPECT_EQ(Keys(),
+            (std::vector<std::string>{"web ready 0", "api ready 0", "at-once ready 0",
+                                      "back-off-first ready 0", "last ready 0", "failed delayed 5",
+                                      "sooner delayed 3000", "later delayed 8000"}));
+  EXPECT_EQ(shared_.queues[0]->NumRequeues("failed"), 1);
+}
+
+// kcm/cancel.h: `ready` may take a lock that is held where wake() is called.
+TEST_F(InstanceTest, ConditionOfAWaitRunsWithoutALockOfTheHost) {
+  struct Asked {
+    Instance* instance;
+    bool free = false;
+  } asked{instance_.get()};
+  const auto ready = [](void* data) -> uint32_t {
+    Asked& a = *static_cast<Asked*>(data);
+    auto wake = std::async(std::launch::async, [&] { a.instance->Wake(); });
+    a.free = wake.wait_for(20s) == std::future_status::ready;
+    return 1;
+  };
+  EXPECT_EQ(instance_->WaitReady(nullptr, -1, ready, &asked), KCM_OK);
+  EXPECT_TRUE(asked.free) << "wake() waits for the condition that waits for it";
+}
+
+TEST_F(InstanceTest, WakeBetweenLookAndWaitIsNotLost) {
+  struct Asked {
+    Instance* instance;
+    int looks = 0;
+  } asked{instance_.get()};
+  // Woken from inside the look, before the wait begins: the second look must come without another.
+  const auto ready = [](void* data) -> uint32_t {
+    Asked& a = *static_cast<Asked*>(data);
+    a.instance->Wake();
+    return ++a.looks == 3 ? 1 : 0;
+  };
+  EXPECT_EQ(instance_->WaitReady(nullptr, -1, ready, &asked), KCM_OK);
+  EXPECT_EQ(asked.looks, 3);
+}
+
+TEST_F(InstanceTest, WaitEndsWithTimeAndWithCancellation) {
+  const auto never = [](void*) -> uint32_t { return 0; };
+  std::atomic<int32_t> code{-1};
+  std::thread waits = clock::StartBusyThread(
+      clock_, [&] { code = instance_->WaitReady(nullptr, 1'000'000'000, never, nullptr); });
+  clock_.Advance(999ms);
+  EXPECT_EQ(code, -1);
+  clock_.Advance(1ms);
+  EXPECT_EQ(code, KCM_ERR_TIMEOUT);
+  waits.join();
+  waits = clock::StartBusyThread(clock_,
+                                 [&] { code = instance_->WaitReady(nullptr, -1, never, nullptr); });
+  clock_.Advance(1h);
+  instance_->CancelAll();
+  waits.join();
+  EXPECT_EQ(code, KCM_ERR_CANCELLED);
+}
+
+}  // namespace
+}  // namespace kcm::host::plugin

@@ -102,7 +102,7 @@ TEST_P(Content, GoesThroughCacheAndPutWithoutLoss) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Content, ::testing::Values("ReplicaSet", "Deployment"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& row) { return std::string(row.param); });
 
 }  // namespace
 }  // namespace kcm::harness

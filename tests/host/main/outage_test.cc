@@ -145,7 +145,7 @@ TEST_P(Outage, DroppedConnectionsAreBackedOffLikeRefusedOnes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Server, Outage, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "WithWatchList" : "Of128"; });
+                         [](const auto& row) { return row.param ? "WithWatchList" : "Of128"; });
 
 }  // namespace
 }  // namespace kcm::harness

@@ -147,9 +147,8 @@ struct Adapter {
       const Outcome o = Of(self).controller->Reconcile(r);
       outcome->kind = o.kind();
       outcome->delay_ns = o.delay().count();
-      if (o.kind() >= KCM_OUTCOME_RETRY)
-        Fill(error, static_cast<int32_t>(o.error().code), o.error().message);
-      return KCM_OK;
+      if (o.kind() < KCM_OUTCOME_RETRY) return KCM_OK;
+      return Fill(error, static_cast<int32_t>(o.error().code), o.error().message);
     });
   }
   static int32_t OnTask(kcm_controller* self, uint32_t task, kcm_scope* scope,

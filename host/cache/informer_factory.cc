@@ -90,17 +90,23 @@ struct InformerFactory::Impl {
         }
       }
     }
-    const clock::BusyPause pause(*options.clock);
     for (const auto& informer : gone) {
       options.log.Info(2, "Nobody reads this resource any more, its cache ends",
                        {{"resource", informer->key().gvr.resource}});
-      informer->Stop();
-      if (options.metrics != nullptr) {
-        queued.Remove(Labels(*informer));
-        version.Remove(Labels(*informer));
+      RemoveSeries(*informer);
+      {
+        const clock::BusyPause pause(*options.clock);  // its threads may wait on the clock
+        informer->Stop();
       }
+      RemoveSeries(*informer);  // of a collection that was under way
     }
     return next;
+  }
+
+  void RemoveSeries(const InformerImpl& informer) {
+    if (options.metrics == nullptr) return;
+    queued.Remove(Labels(informer));
+    version.Remove(Labels(informer));
   }
 
   static std::vector<std::string> Labels(const InformerImpl& informer) {

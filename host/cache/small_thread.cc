@@ -39,6 +39,7 @@ void SmallThread::StartBusy(clock::Clock& clock, const std::string& name, size_t
     const clock::BusyScope busy(clock);
     token->Reset();
     run();
+    clock.ThreadEnds();
   });
 }
 

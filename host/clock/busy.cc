@@ -43,6 +43,7 @@ std::thread StartBusyThread(Clock& clock, std::function<void()> run) {
     const BusyScope busy(clock);
     starting->Reset();
     run();
+    clock.ThreadEnds();
   });
 }
 

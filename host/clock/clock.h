@@ -99,6 +99,9 @@ class Clock {
   // clock. Use BusyScope/BusyToken.
   virtual void BeginWork() {}
   virtual void EndWork() {}
+  // A counted thread is about to end. Whoever joins it resumes a moment later: until then that
+  // counts, too.
+  virtual void ThreadEnds() {}
 };
 
 class BusyPause;
@@ -178,6 +181,7 @@ class VirtualClock : public Clock {
             const std::function<bool()>& ready) override;
   void BeginWork() override;
   void EndWork() override;
+  void ThreadEnds() override;
 
   // Settles, then moves to the next timer within `d`, runs it, settles again, ... and ends at now +
   // d, settled. Timers of one instant run together. Returns false when one step did not settle

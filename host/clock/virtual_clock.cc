@@ -28,6 +28,7 @@ constexpr Duration kMonoStart = std::chrono::hours(1);
 // through a socket).
 constexpr auto kYield = std::chrono::microseconds(50);
 constexpr auto kLongestNap = std::chrono::microseconds(1000);
+constexpr auto kJoinTime = std::chrono::milliseconds(1);  // to wake up after a join
 
 struct Waiter {
   std::mutex* mutex;
@@ -146,6 +147,8 @@ struct VirtualClock::State {
 
   Look TakeLook() {
     Look look;
+    look.changed = RealTime::now().time_since_epoch().count() < joining_until.load();
+    if (look.changed) return look;
     const uint64_t before = epoch.load();
     look.work = work.load();
     if (look.work != 0) return look;
@@ -219,6 +222,7 @@ struct VirtualClock::State {
   std::atomic<int64_t> wall_offset;
   std::atomic<int64_t> work{0};
   std::atomic<uint64_t> epoch{0};
+  std::atomic<RealTime::rep> joining_until{0};  // real time: threads that ended may be joined
 
   std::mutex waiters_mutex;
   std::condition_variable unpinned;
@@ -306,6 +310,13 @@ bool VirtualClock::Wait(std::unique_lock<std::mutex>& lock, std::condition_varia
 void VirtualClock::BeginWork() {
   ++s_->work;
   ++s_->epoch;
+}
+
+void VirtualClock::ThreadEnds() {
+  const auto until = (RealTime::now() + kJoinTime).time_since_epoch().count();
+  auto had = s_->joining_until.load();
+  while (had < until && !s_->joining_until.compare_exchange_weak(had, until)) {
+  }
 }
 
 void VirtualClock::EndWork() {

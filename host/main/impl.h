@@ -49,6 +49,9 @@ struct Host::Impl {
   void Close();
   void ResetDiscoveryLater();
   void End(int code, const std::string& why);
+  // Ends the process when a stop that was asked for hangs in code that is not ours: a plugin's
+  // create() or library constructor that never returns. Real time: what hangs may hold the clock.
+  void WatchStop();
   double Random() {
     const std::lock_guard lock(mutex);
     return std::uniform_real_distribution<double>(0, 1)(random);
@@ -75,12 +78,15 @@ struct Host::Impl {
   std::unique_ptr<http::Server> server;
   client::Cancellation stopping;
   std::thread warm;
+  std::thread stop_watch;               // guarded by mutex
+  bool run_ended = false;               // guarded by mutex
   std::vector<std::thread> connecting;  // elector's thread; after it, Close
   std::atomic<int> connections_pending = 0;
   clock::TimerId discovery_timer = 0;
 
   std::mutex mutex;
   std::condition_variable cv;
+  std::condition_variable ended_cv;  // of run_ended
   int signals = 0;                   // guarded by mutex
   std::optional<int> exit_code;      // guarded by mutex: set once, ends Run
   bool prepared = false;             // guarded by mutex

@@ -12,6 +12,7 @@ namespace kcm::host::main {
 namespace {
 
 constexpr auto kDiscoveryReset = std::chrono::seconds(30);
+constexpr auto kStopGrace = std::chrono::seconds(5);  // after --controller-shutdown-timeout
 
 }  // namespace
 
@@ -83,6 +84,25 @@ void Host::Impl::Close() {
   informers.reset();
 }
 
+void Host::Impl::WatchStop() {
+  std::unique_lock lock(mutex);
+  const std::chrono::nanoseconds patience =
+      running ? std::chrono::nanoseconds(options.controller_shutdown_timeout)
+              : std::chrono::nanoseconds(0);
+  if (running && patience.count() == 0) return;  // asked to wait without limit
+  if (ended_cv.wait_for(lock, patience + kStopGrace, [this] { return run_ended; })) return;
+  const bool starting = !running;
+  lock.unlock();
+  constexpr char kWhy[] = "Ending at once: something of a plugin does not return";
+  if (starting) {
+    std::fprintf(stderr, "%s\n", kWhy);  // flags may not have been read yet: there is no log
+  } else {
+    log.Error("the stop did not end in time", kWhy);
+    log.Flush();
+  }
+  run.exit_now(1);
+}
+
 int Host::Impl::Run() {
   clock::BusyScope busy(*run.clock);
   if (const std::optional<int> code = Parse()) return *code;
@@ -113,13 +133,26 @@ int Host::Impl::Run() {
 
 Host::Host(RunOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Host::~Host() = default;
-int Host::Run() { return impl_->Run(); }
+int Host::Run() {
+  const int code = impl_->Run();
+  std::thread watch;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->run_ended = true;
+    watch = std::move(impl_->stop_watch);
+  }
+  impl_->ended_cv.notify_all();
+  if (watch.joinable()) watch.join();
+  return code;
+}
 
 void Host::Signal() {
   bool second = false;
   {
     const std::lock_guard lock(impl_->mutex);
     second = ++impl_->signals > 1;
+    if (!second && impl_->run.exit_now && !impl_->run_ended)
+      impl_->stop_watch = std::thread([this] { impl_->WatchStop(); });
     impl_->cv.notify_all();
   }
   impl_->stopping.Cancel();  // ends the waits of a start that is still under way

@@ -84,8 +84,11 @@ Status Controller::StartInstance(const std::shared_ptr<Instance>& instance) {
 }
 
 std::unique_lock<std::mutex> Controller::LockLife() {
+  std::unique_lock lock(life_mutex_, std::try_to_lock);
+  if (lock.owns_lock()) return lock;
   const clock::BusyPause pause(*environment_->clock);  // the holder may wait on the clock
-  return std::unique_lock(life_mutex_);
+  lock.lock();
+  return lock;
 }
 
 Status Controller::Activate(client::Cancellation* cancel) {
@@ -285,7 +288,6 @@ void Controller::Stop() {
   JoinThreads();
   if (instance) instance->Stop();
   for (auto& q : shared_.queues) q->ShutDown();
-  const clock::BusyPause pause(*environment_->clock);  // joins the recorder's thread
   instance.reset();
   services_ = {};
 }

@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr int kSettleMs = 100;   // a burst of changes counts as one
+constexpr int kRearmMs = 5000;   // how often a directory may turn out to be another
 constexpr int kRecheckMs = 500;  // while a file is incomplete or a removal is not confirmed
 
 int64_t Ns(const struct timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; }
@@ -68,10 +69,8 @@ DirectoryWatch::DirectoryWatch(std::vector<std::string> dirs, std::function<bool
     stop_read_ = pipe_ends[0];
     stop_write_ = pipe_ends[1];
   }
-  for (const std::string& dir : dirs_)
-    (void)::inotify_add_watch(
-        inotify_, dir.c_str(),
-        IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB | IN_CREATE);
+  watched_.assign(dirs_.size(), -1);
+  Arm();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -84,8 +83,24 @@ DirectoryWatch::~DirectoryWatch() {
     if (fd >= 0) ::close(fd);
 }
 
+bool DirectoryWatch::Arm() {
+  constexpr uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+                               IN_ATTRIB | IN_CREATE | IN_MOVE_SELF | IN_DELETE_SELF;
+  bool changed = false;
+  for (size_t i = 0; i < dirs_.size(); ++i) {
+    // The same directory has the same number; one that went away has lost it already.
+    const int now = ::inotify_add_watch(inotify_, dirs_[i].c_str(), kEvents);
+    const int before = std::exchange(watched_[i], now);
+    if (now == before) continue;
+    changed = true;
+    if (before >= 0 && std::find(watched_.begin(), watched_.end(), before) == watched_.end())
+      (void)::inotify_rm_watch(inotify_, before);
+  }
+  return changed;
+}
+
 void DirectoryWatch::Run() {
-  int timeout = -1;
+  int timeout = kRearmMs;
   bool pending = false;
   while (true) {
     struct pollfd fds[2] = {{inotify_, POLLIN, 0}, {stop_read_, POLLIN, 0}};
@@ -100,10 +115,10 @@ void DirectoryWatch::Run() {
       timeout = kSettleMs;
       continue;
     }
-    if (n == 0 && (pending || timeout == kRecheckMs)) {
-      pending = false;
-      timeout = changed_() ? kRecheckMs : -1;
-    }
+    if (n != 0) continue;
+    const bool elsewhere = Arm();
+    if (pending || elsewhere || timeout == kRecheckMs) timeout = changed_() ? kRecheckMs : kRearmMs;
+    pending = false;
   }
 }
 

@@ -35,8 +35,9 @@ Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir);
 
 // Calls `changed` on its own thread some time after something in one of the directories changed:
 // once per burst of changes. Also calls it every `recheck` while `changed` returns true ("look
-// again": a file was incomplete, a removal must be confirmed). Files are of the real world: this
-// runs on real time, not on the Clock.
+// again": a file was incomplete, a removal must be confirmed). A directory that is replaced by
+// another of its name, or reached through a symbolic link that now leads elsewhere, is a change
+// too, seen within 5 s. Files are of the real world: this runs on real time, not on the Clock.
 class DirectoryWatch {
  public:
   DirectoryWatch(std::vector<std::string> dirs, std::function<bool()> changed);
@@ -44,7 +45,10 @@ class DirectoryWatch {
 
  private:
   void Run();
+  // Watches what the names stand for now. True when that is not what was watched before.
+  bool Arm();
   std::vector<std::string> dirs_;
+  std::vector<int> watched_;  // per directory, -1: there is none of this name
   std::function<bool()> changed_;
   int inotify_ = -1;
   int stop_read_ = -1, stop_write_ = -1;

@@ -51,7 +51,7 @@ kcm_outcome Instance::Reconcile(uint32_t queue, const std::string& key, int fail
   }
   const bool cut_short = scope.cancel.cancelled();
   EndScope(&scope);
-  if (code != KCM_OK) outcome.kind = KCM_OUTCOME_ERROR;
+  if (code != KCM_OK && outcome.kind != KCM_OUTCOME_RETRY) outcome.kind = KCM_OUTCOME_ERROR;
   if (outcome.kind >= KCM_OUTCOME_RETRY)
     *error = MakeError(cut_short        ? Code::kCancelled
                        : code == KCM_OK ? Code::kOk

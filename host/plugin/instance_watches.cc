@@ -267,7 +267,6 @@ Status Instance::RemoveRuntimeWatch(uint32_t id) {
   // Inside on_event the end of its own thread can not be waited for: one of the instance's does.
   auto retired = std::make_shared<Retired>(std::move(gone), std::move(ended));
   const auto end = [this, retired] {
-    const clock::BusyPause pause(*env().clock);
     retired->second.reset();
     retired->first.reset();
   };

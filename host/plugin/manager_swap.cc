@@ -435,6 +435,12 @@ bool Manager::Rescan(bool confirm_removal) {
   std::vector<PluginFile> files;
   std::set<std::string> present;
   for (const std::string& dir : options_.dirs) {
+    // Its rights may have changed since the start. Nothing is loaded from it, and nothing removed.
+    if (const Status s = CheckDirectory(dir); !s.ok()) {
+      environment_.log.Error(s.error().message, "Plugin directory is not looked at",
+                             {{"dir", dir}});
+      return s.code() == Code::kNotFound;  // it may just be replaced by another
+    }
     Result<std::vector<PluginFile>> found = ScanDirectory(dir);
     if (!found.ok()) return true;  // a directory that can not be read right now removes nothing
     for (PluginFile& f : *found)

@@ -180,7 +180,6 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
   }
   for (auto& q : shared_.queues) q->Resume();
   report.pause = environment_->clock->Monotonic() - paused;
-  const clock::BusyPause pause(*environment_->clock);  // may join the old recorder's thread
   old.reset();
   services = {};
   return report;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library whose constructor, which runs when the file is mapped, takes the process down: by a
-// signal, or (CRASH_BY_STACK) by using up its stack.
+// signal, or (CRASH_BY_STACK) by using up its stack, or (HANG) never returns.
 #include <kcm/plugin.h>
 #include <signal.h>
+#include <unistd.h>
 
 namespace {
 
@@ -16,6 +17,11 @@ __attribute__((noinline)) int Deeper(const char* outer) {
   return g_on ? Deeper(const_cast<const char*>(room)) + room[17] : room[0];
 }
 const int g_depth = Deeper("x");
+#elif defined(HANG)
+const int g_paused = [] {
+  for (;;) ::pause();
+  return 0;
+}();
 #else
 const int g_raised = ::raise(SIGSEGV);
 #endif

@@ -66,8 +66,9 @@ sdk_probe(duties_resync duties.cc a DUTIES_RESYNC_S=30)
 sdk_probe(duties_requires_jobs duties.cc a DUTIES_REQUIRES_JOBS)
 
 # Crash while they are mapped. Not for the linker's --gc-sections alone: their constructors must stay.
-foreach(name constructor constructor_stack)
+foreach(name constructor constructor_stack constructor_hangs)
   add_library(probe_${name} MODULE ${bad_dir}/constructor.cc)
   probe_settings(probe_${name} ${name})
 endforeach()
 target_compile_definitions(probe_constructor_stack PRIVATE CRASH_BY_STACK)
+target_compile_definitions(probe_constructor_hangs PRIVATE HANG)

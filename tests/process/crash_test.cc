@@ -6,6 +6,8 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "build_paths.h"
 #include "process/process.h"
@@ -76,6 +78,21 @@ TEST_P(Crash, OfInspectIsAttributed) {
 
 INSTANTIATE_TEST_SUITE_P(Constructors, Crash,
                          ::testing::Values("constructor", "constructor_stack"));
+
+// A signal ends the host all the same, and the last line says why.
+class Hang : public Crash {};
+TEST_P(Hang, WhileAFileIsMappedDoesNotKeepTheHostFromEnding) {
+  Process host({HostBinary(), "--plugin-dir=" + plugins_}, dir_.path(), "host");
+  ASSERT_TRUE(Until(60s, [&] {
+    std::ifstream maps("/proc/" + std::to_string(host.pid()) + "/maps");
+    const std::string text((std::istreambuf_iterator<char>(maps)), {});
+    return text.find("bad") != std::string::npos;
+  })) << "the file is not mapped";
+  host.Signal(SIGTERM);
+  EXPECT_EQ(host.Wait(60s), 1);
+  EXPECT_THAT(host.err(), HasSubstr("something of a plugin does not return"));
+}
+INSTANTIATE_TEST_SUITE_P(Constructors, Hang, ::testing::Values("constructor_hangs"));
 
 }  // namespace
 }  // namespace kcm::process

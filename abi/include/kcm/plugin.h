@@ -31,10 +31,11 @@ typedef struct kcm_create {
 #define KCM_EVENT_UPDATE 2u
 #define KCM_EVENT_DELETE 3u
 /* kcm_event.flags */
-#define KCM_EVENT_INITIAL 1u   /* add of the first list, or of the replay to a new instance */
-#define KCM_EVENT_TOMBSTONE 2u /* delete seen by a relist only: the object may be arbitrarily old \
-                                */
-#define KCM_EVENT_RESYNC 4u    /* update without a change */
+#define KCM_EVENT_INITIAL 1u /* add of the first list, or of the replay to a new instance */
+#define KCM_EVENT_TOMBSTONE                                                                    \
+  2u                        /* delete seen by a relist only: the object may be arbitrarily old \
+                             */
+#define KCM_EVENT_RESYNC 4u /* update without a change */
 
 /* One change of one watched object. Objects are borrowed for the call: add_ref to keep one. */
 typedef struct kcm_event {
@@ -102,8 +103,10 @@ typedef struct kcm_controller_api {
    * Threads:   [worker]
    * Ownership: `run` is borrowed; `outcome` is the host's.
    * Lifetime:  for the call.
-   * Errors:    returning anything but KCM_OK means the call itself failed (an exception was
-   * caught): handled as KCM_OUTCOME_ERROR. Since:     1.0 */
+   * Errors:    with KCM_OUTCOME_RETRY the code says what stood in the way. With any other kind a
+   * code but KCM_OK means that the call itself failed (an exception was caught): handled as
+   * KCM_OUTCOME_ERROR.
+   * Since:     1.0 */
   int32_t (*reconcile)(kcm_controller* self, const kcm_reconcile* run, kcm_outcome* outcome,
                        kcm_error* error);
 

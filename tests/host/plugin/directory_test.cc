@@ -89,5 +89,31 @@ TEST(PluginDirectory, WatchCallsOnceMoreWhileAsked) {
   EXPECT_EQ(calls, 3);
 }
 
+TEST(PluginDirectory, WatchFollowsADirectoryThatIsReplaced) {
+  TempDir dir;
+  const std::string name = dir / "plugins", next = dir / "next";
+  std::filesystem::create_directory(name);
+  std::filesystem::create_directory(next);
+  std::mutex mutex;
+  std::condition_variable cv;
+  int calls = 0;
+  DirectoryWatch watch({name}, [&] {
+    const std::lock_guard lock(mutex);
+    ++calls;
+    cv.notify_all();
+    return false;
+  });
+  std::filesystem::rename(name, dir / "old");
+  std::filesystem::rename(next, name);
+  std::unique_lock lock(mutex);
+  cv.wait(lock, [&] { return calls >= 1; });
+  // And what is put into the new one is seen.
+  const int before = calls;
+  lock.unlock();
+  test::Install(test::Probe("good"), name + "/a.so");
+  lock.lock();
+  cv.wait(lock, [&] { return calls > before; });
+}
+
 }  // namespace
 }  // namespace kcm::host::plugin

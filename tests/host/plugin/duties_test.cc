@@ -23,7 +23,8 @@ TEST(Duties, ResyncPeriodOfAWatchIsKept) {
   PluginCluster cluster({Probe("duties_resync"), Probe("good")});
   cluster.Create(ConfigMap("one"));
   cluster.Settle();
-  const std::string line = "Resync\" object=\"default/one\" build=\"a\"";
+  const std::string line =
+      "Resync\" logger=\"duties-controller\" object=\"default/one\" build=\"a\"";
   ASSERT_EQ(Lines(cluster, line), 0u);
   cluster.Advance(29s);
   EXPECT_EQ(Lines(cluster, line), 0u);
@@ -31,7 +32,7 @@ TEST(Duties, ResyncPeriodOfAWatchIsKept) {
   EXPECT_EQ(Lines(cluster, line), 3u) << "at 30, 60 and 90 s";
   // Another build, another period, counted from its subscription.
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))), "");
-  const std::string b = "Resync\" object=\"default/one\" build=\"b\"";
+  const std::string b = "Resync\" logger=\"duties-controller\" object=\"default/one\" build=\"b\"";
   cluster.Advance(19s);
   EXPECT_EQ(Lines(cluster, b), 0u);
   cluster.Advance(62s);
@@ -91,10 +92,11 @@ TEST(Duties, SwapToABuildWithTheSameWatchesListsNothing) {
 TEST(Duties, NewPluginThatCanNotBePreparedIsTriedAgain) {
   PluginCluster cluster({Probe("good")});
   devcluster::Server::Fault fault;
-  fault.path_regex = "^/apis/batch/v1";
+  fault.path_regex = "^/apis(\\?.*)?$";
   fault.times = -1;
   fault.status = 503;
   cluster.server().AddFault(fault);
+  cluster.Advance(31s);  // what discovery found is forgotten
   Install(Probe("duties_requires_jobs"), cluster.InDir("duties.so"));
   EXPECT_FALSE(cluster.Rescan());
   const auto waiting = [&] { return cluster.Plugin("duties").value("waiting", Json::array()); };

@@ -38,6 +38,20 @@ TEST(PluginRescan, NewFileIsLoadedAndARemovedOneUnloaded) {
   EXPECT_EQ(cluster.StopHost(), 0);
 }
 
+TEST(PluginRescan, ADirectoryThatOthersMayWriteIsNotLookedAt) {
+  PluginCluster cluster({Probe("good")});
+  const std::string dir = fs::path(cluster.InDir("good.so")).parent_path();
+  fs::permissions(dir, fs::perms::others_write, fs::perm_options::add);
+  Install(Probe("good_b"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 0);
+  EXPECT_TRUE(cluster.Logged("writable by group or others: chmod go-w"));
+  fs::permissions(dir, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 1);
+  cluster.ExpectStampedBy("b");
+}
+
 TEST(PluginRescan, ChangedFileIsSwappedATouchedOneIsNot) {
   PluginCluster cluster({Probe("good")});
   Install(Probe("good_b"), cluster.InDir("good.so"));

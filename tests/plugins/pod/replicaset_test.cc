@@ -93,6 +93,7 @@ TEST_F(ReplicaSet, RS_03_DeletesPodsThatAreNotReadyFirst) {
   cluster.Bind(p[1], "n1");
   cluster.MakeNotReady(p[1]);
   Run(p[2]);
+  Settle();  // the choice is made from the cache
   ScaleTo(1);
   EXPECT_TRUE(IsGoing(p[0]));
   EXPECT_TRUE(IsGoing(p[1]));

@@ -93,7 +93,10 @@ KindRegistry::ListKey Registry::MergeKey(const Gvr& gvr, std::string_view schema
 
 std::optional<ApiError> Registry::Admit(const ResourceKind& kind, Json& object, const Json* old,
                                         const RequestInfo& info) const {
-  return RunAdmission({kind, object, old, info}, authorizer_);
+  if (Refusal r = RunAdmission({kind, object, old, info}, authorizer_)) return r;
+  // Deletes have no later step in which policies could be asked.
+  if (info.operation == Operation::kDelete) return AskPolicies(kind, Json(), old, info, programs_);
+  return std::nullopt;
 }
 
 std::optional<ApiError> Registry::AdmitFinal(const ResourceKind& kind, const Json& object,
@@ -103,6 +106,7 @@ std::optional<ApiError> Registry::AdmitFinal(const ResourceKind& kind, const Jso
     copy = object;
     if (Refusal r = CheckResize({kind, copy, old, info})) return r;
   }
+  if (Refusal r = AskPolicies(kind, object, old, info, programs_)) return r;
   return AdmitQuota(kind, object, old, info);
 }
 

@@ -4,13 +4,15 @@
 #pragma once
 #include <memory>
 
+#include "devcluster/kinds/admission_policy.h"
 #include "devcluster/kinds/authorizer.h"
 #include "devcluster/kinds/resource_table.h"
 #include "devcluster/kinds/schema.h"
 
 namespace kcm::devcluster::kinds {
 
-// Thread-safe: immutable but for the authorizer's index, which has a lock of its own.
+// Thread-safe: immutable but for the authorizer's index and compiled expressions, which
+// have locks of their own.
 class Registry final : public KindRegistry {
  public:
   Registry();
@@ -35,6 +37,7 @@ class Registry final : public KindRegistry {
   std::vector<std::shared_ptr<const ResourceKind>> kinds_;
   std::vector<std::string> groups_;
   Authorizer authorizer_;
+  mutable PolicyPrograms programs_;  // a cache
 };
 
 }  // namespace kcm::devcluster::kinds

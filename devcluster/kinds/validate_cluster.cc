@@ -4,7 +4,9 @@
 #include <set>
 
 #include "devcluster/api/api_error.h"
+#include "devcluster/kinds/admission_policy.h"
 #include "devcluster/kinds/base64.h"
+#include "devcluster/kinds/custom_schema.h"
 #include "devcluster/kinds/fields.h"
 #include "devcluster/kinds/validate.h"
 
@@ -219,9 +221,12 @@ void ValidateDefinition(FieldErrors& out, const Json& o) {
                                "must have exactly one version marked as storage version"));
   }
   for (size_t i = 0; i < versions.size(); ++i) {
-    if (Find(versions[i], "schema.openAPIV3Schema") == nullptr) {
-      out.push_back(Required("spec.versions[" + std::to_string(i) + "].schema.openAPIV3Schema",
-                             "schemas are required"));
+    const std::string path = "spec.versions[" + std::to_string(i) + "].schema.openAPIV3Schema";
+    const Json* schema = Find(versions[i], "schema.openAPIV3Schema");
+    if (schema == nullptr) {
+      out.push_back(Required(path, "schemas are required"));
+    } else {
+      Append(out, CustomSchema::Check(*schema, path));
     }
   }
 }
@@ -257,6 +262,8 @@ FieldErrors ValidateCluster(const Validation& v, const Json& o) {
     ValidatePriorityClass(out, o);
   else if (r == "customresourcedefinitions")
     ValidateDefinition(out, o);
+  else if (r == "validatingadmissionpolicies")
+    Append(out, ValidatePolicy(o));
   else if (r == "runtimeclasses")
     RequiredText(out, o, "handler");
   else if (r == "events") {

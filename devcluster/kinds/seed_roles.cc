@@ -15,6 +15,7 @@ constexpr auto kRoles = std::to_array<StockRole>({
         {"nonResourceURLs":["*"],"verbs":["*"]}
     ])", "", ""},
     {"", "system:discovery", R"([
+        {"nonResourceURLs":["/.well-known","/.well-known/*"],"verbs":["get"]},
         {"nonResourceURLs":["/api","/api/*","/apis","/apis/*","/healthz","/livez","/openapi","/openapi/*","/readyz","/version","/version/"],"verbs":["get"]}
     ])", "", ""},
     {"", "system:basic-user", R"([

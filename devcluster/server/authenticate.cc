@@ -27,17 +27,53 @@ std::string_view BearerToken(const HttpRequest& http) {
   return value.substr(kScheme.size());
 }
 
-UserInfo Impersonated(const State& state, const HttpRequest& http, const UserInfo& real) {
-  const std::string_view name = http.Header("Impersonate-User");
-  if (name.empty()) return real;
-  std::string reason;
-  const Gvr users{"", "v1", "users"};
-  if (!Allowed(state, real, "impersonate", users, "", "", name, &reason)) {
-    Fail(Forbidden(
-        users, name,
-        "User " + GoQuote(real.name) +
-            " cannot impersonate resource \"users\" in API group \"\" at the cluster scope"));
+constexpr const char* kAuthentication = "authentication.k8s.io";
+constexpr std::string_view kAccount = "system:serviceaccount:", kNode = "system:node:";
+
+[[noreturn]] void RefuseImpersonation(const UserInfo& real, const std::string& verb, const Gvr& gvr,
+                                      const std::string& ns, std::string_view name) {
+  std::string why = "User " + GoQuote(real.name) + " cannot " + verb + " resource " +
+                    GoQuote(gvr.resource) + " in API group " + GoQuote(gvr.group);
+  why += ns.empty() ? " at the cluster scope" : " in the namespace " + GoQuote(ns);
+  Fail(Forbidden(gvr, name, why));
+}
+
+// Impersonation that is limited to some actions: the real user must be allowed the action by that
+// way (`impersonate-on:user-info:list` pods), and the user to act as (`impersonate:user-info`).
+void RequireConstrained(const State& state, const Request& request, const std::string& verb,
+                        std::string_view name) {
+  const UserInfo& real = request.user;
+  std::string mode = "user-info", ns, reason;
+  Gvr gvr{kAuthentication, "v1", "users"};
+  std::string_view object = name;
+  if (name.starts_with(kAccount)) {
+    mode = gvr.resource = "serviceaccount";
+    gvr.resource += "s";
+    const std::string_view rest = name.substr(kAccount.size());
+    ns = rest.substr(0, rest.find(':'));
+    object = rest.substr(std::min(rest.size(), ns.size() + 1));
+  } else if (name.starts_with(kNode)) {
+    mode = "arbitrary-node";
+    gvr.resource = "nodes";
+    object = name.substr(kNode.size());
   }
+  Authorize(state, request, "impersonate-on:" + mode + ":" + verb);
+  const std::string wanted = "impersonate:" + mode;
+  if (!Allowed(state, real, wanted, gvr, "", ns, object, &reason))
+    RefuseImpersonation(real, wanted, gvr, ns, object);
+}
+
+}  // namespace
+
+void Impersonate(const State& state, Request* request, const std::string& verb) {
+  const HttpRequest& http = *request->http;
+  const UserInfo real = request->user;
+  const std::string_view name = http.Header("Impersonate-User");
+  if (name.empty()) return;
+  std::string reason;
+  const bool free =
+      Allowed(state, real, "impersonate", Gvr{"", "v1", "users"}, "", "", name, &reason);
+  if (!free) RequireConstrained(state, *request, verb, name);
   UserInfo user;
   user.name = std::string(name);
   user.uid = std::string(http.Header("Impersonate-Uid"));
@@ -50,25 +86,20 @@ UserInfo Impersonated(const State& state, const HttpRequest& http, const UserInf
       user.extra[extra].push_back(value);
     }
   }
+  const Gvr groups{free ? "" : kAuthentication, "v1", "groups"};
+  const std::string wanted = free ? "impersonate" : "impersonate:user-info";
   for (const std::string& g : user.groups) {
-    if (!Allowed(state, real, "impersonate", Gvr{"", "v1", "groups"}, "", "", g, &reason)) {
-      Fail(Forbidden(
-          Gvr{"", "v1", "groups"}, g,
-          "User " + GoQuote(real.name) +
-              " cannot impersonate resource \"groups\" in API group \"\" at the cluster scope"));
-    }
+    if (!Allowed(state, real, wanted, groups, "", "", g, &reason))
+      RefuseImpersonation(real, wanted, groups, "", g);
   }
-  constexpr std::string_view kAccount = "system:serviceaccount:";
   if (user.groups.empty() && name.substr(0, kAccount.size()) == kAccount) {
     const std::string_view rest = name.substr(kAccount.size());
     user.groups = {"system:serviceaccounts",
                    "system:serviceaccounts:" + std::string(rest.substr(0, rest.find(':')))};
   }
   if (name != "system:anonymous") user.groups.emplace_back("system:authenticated");
-  return user;
+  request->user = std::move(user);
 }
-
-}  // namespace
 
 std::optional<UserInfo> UserOfToken(const State& state, std::string_view token, Json* audiences) {
   const std::optional<Json> claims = state.tokens->Verify(token);
@@ -109,7 +140,7 @@ UserInfo Authenticate(const State& state, const HttpRequest& http, const PeerCer
     user.name = "system:anonymous";
     user.groups = {"system:unauthenticated"};
   }
-  return Impersonated(state, http, user);
+  return user;
 }
 
 bool Allowed(const State& state, const UserInfo& user, std::string_view verb, const Gvr& gvr,

@@ -7,10 +7,12 @@
 
 namespace kcm::devcluster {
 
-// The user of a request. Throws 401 for a wrong token, 403 for a forbidden impersonation. `plain`:
-// no TLS, everyone is admin.
+// The user of a request. Throws 401 for a wrong token. `plain`: no TLS, everyone is admin.
 UserInfo Authenticate(const State& state, const HttpRequest& http, const PeerCertificate& peer,
                       bool plain);
+// Makes the request's user the one it wants to act as. Throws 403 when it may not. `verb` as RBAC
+// names it.
+void Impersonate(const State& state, Request* request, const std::string& verb);
 // The user of a token; nullopt when it is not valid now.
 std::optional<UserInfo> UserOfToken(const State& state, std::string_view token, Json* audiences);
 // Whether `user` may do it. Members of system:masters may do everything.

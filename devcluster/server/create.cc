@@ -166,7 +166,16 @@ bool MayVanish(const Json& object) {
 }
 
 void AfterWrite(const State& state, const Resource& resource, const std::string& name, bool gone) {
-  if (resource.gvr().resource != "customresourcedefinitions" || state.custom == nullptr) return;
+  if (state.custom == nullptr) return;
+  if (resource.gvr().resource == "apiservices") {
+    if (gone) {
+      state.custom->groups().Drop(name);
+    } else {
+      state.custom->groups().Serve(name);
+    }
+    return;
+  }
+  if (resource.gvr().resource != "customresourcedefinitions") return;
   if (gone) {
     state.custom->Drop(name);
   } else {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "devcluster/server/api_services.h"
 #include "devcluster/server/authenticate.h"
 #include "devcluster/server/convert.h"
 #include "devcluster/server/discovery.h"
@@ -100,12 +101,17 @@ Answer RouteResource(const State& state, Request& request, const std::string& ve
 Answer Route(const State& state, Request& request) {
   const Target& t = request.target;
   const std::string verb = VerbOf(request);
+  Impersonate(state, &request, verb);
   Authorize(state, request, verb);
   if (t.kind != Target::Kind::kResource) return HandleNonResource(state, request);
-  const std::shared_ptr<const ResourceSet> set = state.resources->Current();
+  const std::shared_ptr<const ResourceSet> set = Announced(state);
   if (!t.core && !set->HasGroup(t.group)) return PlainNotFound();
   const auto found = set->by_gvr.find(Gvr{t.group, t.version, t.resource});
-  if (found == set->by_gvr.end()) Fail(NoSuchResource());
+  if (found == set->by_gvr.end()) {
+    const GroupVersionResources* v = set->Version(t.group, t.version);
+    if (v != nullptr && IsUnavailable(*v)) return BackendUnavailable();
+    Fail(NoSuchResource());
+  }
   request.resource = found->second;
   RequestInfo& info = request.info;
   info.verb = verb;

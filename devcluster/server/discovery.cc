@@ -2,12 +2,12 @@
 // Discovery and the small fixed paths (discovery.h).
 #include "devcluster/server/discovery.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
-#include <map>
 
+#include "devcluster/server/api_services.h"
 #include "devcluster/server/convert.h"
+#include "devcluster/server/hash.h"
+#include "devcluster/server/open_api.h"
 #include "devcluster/server/tls.h"
 
 namespace kcm::devcluster {
@@ -26,24 +26,6 @@ std::string List(const Strings& words) {
 std::string Joined(const Strings& items) {
   std::string out;
   for (const std::string& i : items) out += (out.empty() ? "" : ",") + i;
-  return out;
-}
-
-std::string Sha256(const std::string& text) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  const std::basic_string<unsigned char> in(text.begin(), text.end());
-  SHA256(in.data(), in.size(), digest);
-  return std::string(digest, digest + SHA256_DIGEST_LENGTH);
-}
-
-std::string Hex(const std::string& bytes) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : bytes) {
-    const auto b = static_cast<unsigned char>(c);
-    out += kDigits[b >> 4];
-    out += kDigits[b & 15];
-  }
   return out;
 }
 
@@ -146,6 +128,10 @@ std::string Aggregated(const ResourceSet& set, bool core) {
       if (v.group != group) continue;
       Strings resources;
       for (const ResourcePtr& r : v.resources) resources.push_back(AggregatedResource(*r));
+      if (IsUnavailable(v)) {
+        versions.push_back("{\"version\":" + Dump(v.version) + ",\"freshness\":\"Stale\"}");
+        continue;
+      }
       versions.push_back("{\"version\":" + Dump(v.version) + ",\"resources\":[" +
                          Joined(resources) + "],\"freshness\":\"Current\"}");
     }
@@ -168,12 +154,12 @@ Answer GroupListAnswer(const State& state, const Request& request, bool core) {
     f.error.message += ", application/vnd.kubernetes.protobuf";
     throw;
   }
-  const std::shared_ptr<const ResourceSet> set = state.resources->Current();
+  const std::shared_ptr<const ResourceSet> set = Announced(state);
   Answer a;
   a.content_type = media.ContentType();
   if (media.as == Media::As::kDiscovery) {
     a.body = Aggregated(*set, core);
-    const std::string etag = "\"" + Hex(Sha256(a.body)) + "\"";
+    const std::string etag = "\"" + UpperHex(Sha256(a.body)) + "\"";
     a.headers = "ETag: " + etag + "\r\nVary: Accept\r\n";
     if (request.http->Header("If-None-Match") == etag) {
       a.code = 304;
@@ -197,6 +183,7 @@ Answer VersionAnswer(const ResourceSet& set, const Target& t) {
     if (t.core || set.HasGroup(t.group)) Fail(NoSuchResource());
     return PlainNotFound();
   }
+  if (IsUnavailable(*v)) return BackendUnavailable();
   Strings entries;
   for (const ResourcePtr& r : v->resources) LegacyEntries(*r, &entries);
   // Sorted as the reference sorts them: by the whole name.
@@ -246,70 +233,6 @@ Answer Paths(const ResourceSet& set) {
   return Answer::Of(200, "{\"paths\":" + List(paths) + "}\n");
 }
 
-std::string OpenApiPath(const GroupVersionResources& v) {
-  return v.group.empty() ? "api/" + v.version : "apis/" + v.group + "/" + v.version;
-}
-
-Answer OpenApiIndex(const ResourceSet& set) {
-  std::map<std::string, std::string> names;  // path to what its document depends on
-  for (const char* path :
-       {".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version"})
-    names[path];
-  for (const GroupVersionResources& v : set.versions) {
-    if (!v.group.empty()) names["apis/" + v.group];
-    for (const ResourcePtr& r : v.resources) names[OpenApiPath(v)] += r->kind->kind + ",";
-  }
-  Strings entries;
-  for (const auto& [path, kinds] : names) {
-    entries.push_back(Dump(path) + ":{\"serverRelativeURL\":" +
-                      Dump("/openapi/v3/" + path + "?hash=" + Hex(Sha256(path + kinds))) + "}");
-  }
-  return Plain(200, "{\"paths\":{" + Joined(entries) + "}}\n");
-}
-
-// As little as kubectl needs to know that the server validates fields: the PATCH operation of each
-// kind (spec L3).
-Answer OpenApiDocument(const GroupVersionResources& v) {
-  Json paths = Json::object();
-  for (const ResourcePtr& r : v.resources) {
-    const std::string path = "/" + OpenApiPath(v) +
-                             (r->kind->namespaced ? "/namespaces/{namespace}/" : "/") +
-                             r->gvr().resource + "/{name}";
-    Json parameters = Json::array();
-    for (const char* name : {"dryRun", "fieldManager", "fieldValidation", "force"}) {
-      parameters.push_back({{"name", name}, {"in", "query"}, {"schema", {{"type", "string"}}}});
-    }
-    paths[path]["patch"] = {
-        {"operationId", "patch" + r->kind->kind},
-        {"parameters", parameters},
-        {"responses", {{"200", {{"description", "OK"}}}}},
-        {"x-kubernetes-action", "patch"},
-        {"x-kubernetes-group-version-kind",
-         {{"group", v.group}, {"version", v.version}, {"kind", r->kind->kind}}}};
-  }
-  const Json document = {{"openapi", "3.0.0"},
-                         {"info", {{"title", "Kubernetes"}, {"version", "unversioned"}}},
-                         {"paths", paths},
-                         {"components", {{"schemas", Json::object()}}}};
-  return Answer::Of(200, Dump(document) + "\n");
-}
-
-// The protobuf document with only swagger and info: makes kubectl use its compiled-in merge keys
-// and leave validation to the server (spec L3).
-Answer OpenApiV2(const Request& request) {
-  if (request.http->Header("Accept").find("proto-openapi") == std::string_view::npos) {
-    return Answer::Of(200, R"({"swagger":"2.0","info":{"title":"k","version":"v1."},"paths":{}})");
-  }
-  constexpr std::string_view kDocument(
-      "\x0a\x03"
-      "2.0"
-      "\x12\x08\x0a\x01k\x12\x03v1.",
-      15);
-  Answer a = Answer::Of(200, std::string(kDocument));
-  a.content_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-  return a;
-}
-
 Answer HealthAnswer(const Request& request, const Strings& s) {
   if (s.size() > 2 || (s.size() == 2 && s[1] != "ping")) return PlainNotFound();
   if (!request.query.Has("verbose")) return Plain(200, "ok");
@@ -324,7 +247,7 @@ Answer HandleNonResource(const State& state, Request& request) {
   const Target& t = request.target;
   const Strings& s = t.segments;
   const std::string& method = request.http->method;
-  const std::shared_ptr<const ResourceSet> set = state.resources->Current();
+  const std::shared_ptr<const ResourceSet> set = Announced(state);
   const auto known = [&](Answer a) {
     if (method != "GET" && method != "HEAD") Fail(MethodNotAllowed());
     return a;
@@ -347,12 +270,12 @@ Answer HandleNonResource(const State& state, Request& request) {
     return known(HealthAnswer(request, s));
   if (s[0] == "metrics" && s.size() == 1) return known(Plain(200, ""));
   if (s[0] == "openapi" && s.size() == 2 && s[1] == "v2") return known(OpenApiV2(request));
-  if (s[0] == "openapi" && s.size() == 2 && s[1] == "v3") return known(OpenApiIndex(*set));
+  if (s[0] == "openapi" && s.size() == 2 && s[1] == "v3") return known(OpenApiIndex(state, *set));
   if (s[0] == "openapi" && s.size() >= 3 && s[1] == "v3") {
     const Target of =
         ParsePath(request.http->path().substr(std::string_view("/openapi/v3").size()));
-    if (const GroupVersionResources* v = set->Version(of.group, of.version))
-      return known(OpenApiDocument(*v));
+    const GroupVersionResources* v = set->Version(of.group, of.version);
+    if (v != nullptr && !IsUnavailable(*v)) return known(OpenApiDocument(state, request, *v));
   }
   return PlainNotFound();
 }

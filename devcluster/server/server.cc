@@ -12,6 +12,7 @@
 #include "devcluster/server/crd.h"
 #include "devcluster/server/dispatch.h"
 #include "devcluster/server/faults.h"
+#include "devcluster/server/gzip.h"
 #include "devcluster/server/http_server.h"
 #include "devcluster/server/tls.h"
 #include "devcluster/server/tokens.h"
@@ -59,6 +60,19 @@ class StoreReader final : public Reader {
  private:
   const State* state_;
 };
+
+// Large answers go out compressed to who can read that, as the reference does it.
+constexpr size_t kCompressAbove = 128 * 1024;
+
+void Compress(const HttpRequest& request, Answer* answer) {
+  if (answer->code != 200 || answer->body.size() <= kCompressAbove || request.method != "GET")
+    return;
+  if (!AcceptsGzip(request.Header("Accept-Encoding"))) return;
+  std::optional<std::string> compressed = Gzip(answer->body);
+  if (!compressed) return;
+  answer->body = std::move(*compressed);
+  answer->headers += "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n";
+}
 
 // The user agent up to the first slash names the field manager (spec C1.10).
 std::string ManagerOf(std::string_view user_agent) {
@@ -278,6 +292,7 @@ void Server::Impl::Handle(const HttpRequest& http_request, Connection& connectio
   if (drop_after) {
     connection.CloseAfter();
   } else if (!answer.sent) {
+    Compress(http_request, &answer);
     connection.Send(answer.code, answer.content_type, answer.headers, answer.body);
   }
 }

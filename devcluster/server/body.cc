@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "devcluster/server/convert.h"
+#include "devcluster/server/json_syntax.h"
 #include "devcluster/server/write.h"
 
 namespace kcm::devcluster {
@@ -35,7 +36,8 @@ std::string WhyNotAnObject(const std::string& body) {
   }
   std::string shown = body.substr(0, kShownBody);
   if (body.size() > kShownBody) shown += " ...";
-  return "unexpected end of JSON input (" + shown + ")";
+  const std::string syntax = JsonSyntaxError(body);
+  return (syntax.empty() ? "json: no object" : syntax) + " (" + shown + ")";
 }
 
 }  // namespace

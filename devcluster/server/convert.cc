@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "devcluster/server/failure.h"
+#include "devcluster/server/json_syntax.h"
 
 namespace kcm::devcluster {
 
@@ -204,6 +205,8 @@ Json ParseJson(std::string_view text, std::vector<std::string>* duplicates) {
   Json root;
   TreeBuilder builder(&root, duplicates);
   if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
+    const std::string syntax = JsonSyntaxError(text);
+    if (!syntax.empty()) builder.error = syntax;
     Fail(BadRequest(builder.error.empty() ? "invalid JSON" : builder.error));
   }
   return root;

@@ -2,6 +2,7 @@
 // Tables (table.h).
 #include "devcluster/server/table.h"
 
+#include "devcluster/kinds/wire_forms.h"
 #include "devcluster/server/convert.h"
 
 namespace kcm::devcluster {
@@ -56,7 +57,15 @@ std::string TableRow(const State& state, const Resource& resource, const host::w
     out += ",\"object\":";
     host::wire::EncodeJson(object.Root(), &resource.type, &out);
   } else if (include == IncludeObject::kMetadata) {
-    const ObjectPtr partial = host::wire::MetadataOnly(object);
+    const std::string hidden(kinds::HiddenInRows(resource.gvr()));
+    ObjectPtr partial = host::wire::MetadataOnly(object);
+    if (!hidden.empty() && Find(json, {"metadata", "annotations", hidden.c_str()}) != nullptr) {
+      Json shown = Editable(*partial, resource.type);
+      Json& annotations = shown["metadata"]["annotations"];
+      annotations.erase(hidden);
+      if (annotations.empty()) shown["metadata"].erase("annotations");
+      partial = ToFlat(shown);
+    }
     const TypeMeta type{"meta.k8s.io/" + media.version, "PartialObjectMetadata"};
     out += ",\"object\":";
     host::wire::EncodeJson(partial->Root(), &type, &out);

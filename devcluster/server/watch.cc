@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <random>
 
+#include "devcluster/kinds/wire_forms.h"
 #include "devcluster/server/convert.h"
 #include "devcluster/server/core.h"
 #include "devcluster/server/list_options.h"
@@ -208,8 +209,11 @@ bool Watch::SendBookmark(uint64_t revision, bool initial_end) {
                  {"apiVersion", resource_.type.api_version},
                  {"metadata", {{"resourceVersion", std::to_string(revision)}}}};
   if (initial_end) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
-  if (resource_.kind->decode && media_.as == Media::As::kObject)
+  if (resource_.kind->decode && media_.as == Media::As::kObject) {
+    if (const Json members = kinds::EmptyMembers(resource_.gvr()); members.is_object())
+      object.merge_patch(members);
     (void)resource_.kind->decode(object, nullptr);
+  }
   const ObjectPtr flat = ToFlat(object);
   return SendObject("BOOKMARK", flat, nullptr);
 }

@@ -204,9 +204,10 @@ void EventRecorder::Stop() {
   }
   impl_->changed.notify_all();
   impl_->options.sink->Cancel();
-  const clock::BusyPause pause(*impl_->options.clock);  // the writer may wait on the clock
   std::lock_guard lock(impl_->join_mutex);
-  if (impl_->writer.joinable()) impl_->writer.join();
+  if (!impl_->writer.joinable()) return;
+  const clock::BusyPause pause(*impl_->options.clock);  // the writer may wait on the clock
+  impl_->writer.join();
 }
 
 size_t EventRecorder::Queued() const {

@@ -42,6 +42,7 @@ void Instance::CallPool::Finish() {
     all.swap(threads);
     cv.notify_all();
   }
+  if (all.empty()) return;
   const clock::BusyPause pause(clock);
   for (std::thread& t : all) t.join();
 }

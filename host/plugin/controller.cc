@@ -180,7 +180,7 @@ void Controller::JoinThreads() {
     tasks_end_ = true;
     task_cv_.notify_all();
   }
-  {
+  if (!threads_.empty()) {
     const clock::BusyPause pause(*environment_->clock);
     for (std::thread& t : threads_) t.join();
   }

@@ -158,11 +158,9 @@ void Instance::Stop() {
   CancelAll();
   timers_->Finish();
   calls_->Finish();
-  {
-    const clock::BusyPause pause(*env().clock);  // joins delivery threads
-    for (auto& w : watches_) w->subscription.reset();
-    EndRuntimeWatches();
-  }
+  // Joins delivery threads: an on_event that runs must not wait on the clock.
+  for (auto& w : watches_) w->subscription.reset();
+  EndRuntimeWatches();
   const std::lock_guard lock(life_mutex_);
   if (controller_ == nullptr) return;
   const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);

@@ -114,7 +114,8 @@ TEST_F(AdmissionPolicy, SeesOldObjectsRequestsNamespacesAndVariables) {
   spec["validations"].push_back({{"expression",
                                   "namespaceObject.metadata.labels.env == request.namespace && "
                                   "request.operation in ['CREATE', 'UPDATE']"}});
-  Policy(spec);
+  const Outcome made = Policy(spec);
+  ASSERT_EQ(made.status, 201) << made.body;
   ASSERT_EQ(Make({{"n", "5"}}).status, 201);
   const auto set = [&](const char* n) {
     return cluster

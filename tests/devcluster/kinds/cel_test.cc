@@ -44,7 +44,7 @@ std::string Show(const Value& v) {
   }
 }
 
-std::string Run(const std::string& text, uint64_t budget_units = 1'000'000) {
+std::string Evaluate(const std::string& text, uint64_t budget_units = 1'000'000) {
   const Result<Program> p = Program::Compile(text, {"object", "oldObject"});
   if (!p.ok()) return "compile: " + p.error().message;
   Budget budget(budget_units);
@@ -148,14 +148,14 @@ TEST(Cel, Evaluates) {
       {"object.spec.paused ? 1 : 2", "2"},
       {"object.spec.replicas ? 1 : 2", "error: no such overload"},
   };
-  for (const auto& row : rows) EXPECT_EQ(Run(row.text), row.want) << row.text;
+  for (const auto& row : rows) EXPECT_EQ(Evaluate(row.text), row.want) << row.text;
 }
 
 TEST(Cel, SaysWhatDoesNotCompileAndWhere) {
-  EXPECT_EQ(Run("foo.bar == 1"),
+  EXPECT_EQ(Evaluate("foo.bar == 1"),
             "compile: ERROR: <input>:1:1: undeclared reference to 'foo' (in container '')\n | "
             "foo.bar == 1\n | ^");
-  EXPECT_EQ(Run("object.x.shout()"),
+  EXPECT_EQ(Evaluate("object.x.shout()"),
             "compile: ERROR: <input>:1:9: undeclared reference to 'shout' (in container '')\n | "
             "object.x.shout()\n | ........^");
   const struct {
@@ -181,7 +181,7 @@ TEST(Cel, SaysWhatDoesNotCompileAndWhere) {
       {"", "mismatched input '<EOF>'"},
   };
   for (const auto& row : rows) {
-    const std::string got = Run(row.text);
+    const std::string got = Evaluate(row.text);
     EXPECT_NE(got.find(row.want), std::string::npos) << row.text << ": " << got;
     EXPECT_EQ(got.substr(0, 9), "compile: ") << row.text;
   }
@@ -202,18 +202,19 @@ TEST(Cel, IsBounded) {
   std::string deep = "true";
   for (const char* v : {"a", "b", "c", "d", "e", "f", "g"})
     deep = list + ".all(" + v + ", " + deep + ")";
-  EXPECT_EQ(Run(deep), "error: operation cancelled: actual cost limit exceeded");
+  EXPECT_EQ(Evaluate(deep), "error: operation cancelled: actual cost limit exceeded");
   std::string growing = "'xxxxxxxxxxxxxxxxxxxx'";
   for (int i = 0; i < 20; ++i) growing += ".replace('x', 'xxxxxxxxxx')";
-  EXPECT_EQ(Run(growing), "error: operation cancelled: actual cost limit exceeded");
-  EXPECT_NE(Run(std::string(5000, '(') + "1" + std::string(5000, ')')).find("nested too deeply"),
-            std::string::npos);
+  EXPECT_EQ(Evaluate(growing), "error: operation cancelled: actual cost limit exceeded");
+  EXPECT_NE(
+      Evaluate(std::string(5000, '(') + "1" + std::string(5000, ')')).find("nested too deeply"),
+      std::string::npos);
   std::string sum = "1";
   for (int i = 0; i < 5000; ++i) sum += "+1";
-  EXPECT_NE(Run(sum).find("nested too deeply"), std::string::npos);
-  EXPECT_NE(Run(std::string(5000, '[')).find("nested too deeply"), std::string::npos);
-  EXPECT_EQ(Run(std::string(5001, '!') + "true"), "false");
-  EXPECT_NE(Run(std::string(100'000, ' ')).find("longer than"), std::string::npos);
+  EXPECT_NE(Evaluate(sum).find("nested too deeply"), std::string::npos);
+  EXPECT_NE(Evaluate(std::string(5000, '[')).find("nested too deeply"), std::string::npos);
+  EXPECT_EQ(Evaluate(std::string(5001, '!') + "true"), "false");
+  EXPECT_NE(Evaluate(std::string(100'000, ' ')).find("longer than"), std::string::npos);
 }
 
 // Any text compiles or is refused, and what compiles ends: pieces of the language in random order.
@@ -231,7 +232,7 @@ TEST(Cel, SurvivesRandomExpressions) {
     std::string text;
     const int n = 1 + static_cast<int>(random() % 14);
     for (int i = 0; i < n; ++i) text += pieces[random() % std::size(pieces)];
-    (void)Run(text, 10'000);
+    (void)Evaluate(text, 10'000);
   }
 }
 

@@ -222,6 +222,8 @@ ClusterOfKinds::Outcome ClusterOfKinds::Update(const Gvr& gvr, const std::string
   if (const auto errors = kind.validate_update(next, current, info); !errors.empty()) {
     return Refused(Invalid(kind.storage_group, kind.kind, name, errors), out.warnings);
   }
+  if (const auto error = registry_->AdmitFinal(kind, next, &current, info))
+    return Refused(*error, out.warnings);
   Json stored = Stored(kind, next);
   Json before = it->second;
   for (const char* member : {"kind", "apiVersion"}) {

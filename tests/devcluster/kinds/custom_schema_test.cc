@@ -125,7 +125,7 @@ TEST(CustomSchema, IsCheckedItself) {
   EXPECT_EQ(first(R"({"type":"object","properties":{"a":{"type":"string"}}})"), "");
   EXPECT_EQ(first(R"({"type":"object","properties":{"a":{}}})"),
             "s.properties[a].type: Required value: must not be empty for specified object fields");
-  EXPECT_EQ(first(R"({"type":"object","properties":{"a":{"type":"text"}}})").substr(0, 57),
+  EXPECT_EQ(first(R"({"type":"object","properties":{"a":{"type":"text"}}})").substr(0, 58),
             "s.properties[a].type: Unsupported value: \"text\": supported");
   EXPECT_NE(first(R"({"type":"object","x-kubernetes-validations":[{"rule":"self.a +"}]})")
                 .find("compilation failed"),

@@ -33,7 +33,10 @@ describe=(pod/one service/web deployment/web node/sim-0 namespace/t configmap/co
 ok 'Image: +shop/one:1.*StrategyType: +RollingUpdate.*Allocated resources.*Schedule: +0 3' describe "${describe[@]}"
 for entry in "${describe[@]}"; do [[ $out =~ Name:\ +${entry##*/} ]] || fail "kubectl describe ${entry/\// }" 'no Name'; done
 ok 'Name: +sim-0' -n kube-node-lease describe lease sim-0
-kinds=$(k api-resources --verbs=list -o name | grep -v '^componentstatuses$' | paste -sd,)
+unknown='^componentstatuses$'
+# 1.28 describes an IPAddress as v1alpha1, which no server of today serves: NotFound, as on a real one.
+if k version --client | grep -q 'v1\.28\.'; then unknown+='|^ipaddresses\.'; fi
+kinds=$(k api-resources --verbs=list -o name | grep -vE "$unknown" | paste -sd,)
 ok 'Name: +system:kube-controller-manager' describe "$kinds"
 # explain
 ok 'KIND: +Deployment.*VERSION: +v1.*spec' explain deployment

@@ -318,12 +318,7 @@ bool Controller::CachesAtLeast(const std::function<uint64_t(const std::string&)>
     const std::lock_guard lock(mutex_);
     instance = instance_;
   }
-  if (!instance) return false;
-  for (const WatchDeclaration& w : instance->declaration().watches) {
-    const uint64_t seen = instance->Seen(w.gvr);
-    if (seen < at_least(w.gvr.ApiVersion() + "/" + w.gvr.resource)) return false;
-  }
-  return true;
+  return instance && instance->CachesAtLeast(at_least);
 }
 
 std::vector<Controller::QueueReport> Controller::Queues(size_t keys) const {

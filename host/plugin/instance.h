@@ -126,6 +126,9 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   // Fence of the generation: only an active instance writes.
   Status Check(clock::MonoTime* deadline) const override;
   uint64_t Seen(const client::Gvr& gvr) const override;
+  // The caches of all watches, those of run time too, are at least at the version that `at_least`
+  // gives for "apps/v1/deployments".
+  bool CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const;
   bool Holds(const client::Gvr& gvr, std::string_view ns, std::string_view name,
              std::string_view uid) const override;
   // Null for an unknown id. A runtime watch lives on while somebody reads it.

@@ -77,6 +77,20 @@ uint64_t Instance::Seen(const client::Gvr& gvr) const {
   return UINT64_MAX;
 }
 
+bool Instance::CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const {
+  const auto behind = [&](const WatchState& w) {
+    const client::Gvr& gvr = w.declaration.gvr;
+    return w.informer &&
+           w.informer->ResourceVersion() < at_least(gvr.ApiVersion() + "/" + gvr.resource);
+  };
+  for (const auto& w : watches_)
+    if (behind(*w)) return false;
+  const std::lock_guard lock(runtime_mutex_);
+  for (const auto& [id, w] : runtime_watches_)
+    if (behind(*w)) return false;
+  return true;
+}
+
 bool Instance::Holds(const client::Gvr& gvr, std::string_view ns, std::string_view name,
                      std::string_view uid) const {
   for (const auto& w : watches_) {

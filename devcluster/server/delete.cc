@@ -258,8 +258,11 @@ Deleted DeleteObject(const State& state, Request& request, const Resource& r, co
   const std::string key = Store::Key(ns, name);
   request.info.operation = Operation::kDelete;
   request.info.dry_run = o.dry_run;
+  ObjectPtr marked;  // what this call wrote of an object that only its removal is left for
   for (int attempt = 0; attempt < kRaceTries; ++attempt) {
     const ObjectPtr stored = state.store->Get(*r.table, key);
+    // A kubelet that saw the mark may have removed the object before us: gone is what was asked.
+    if (marked && (!stored || stored->Uid() != marked->Uid())) return {marked, true};
     if (!stored) Fail(NotFound(r.gvr(), name));
     const Json object = Editable(*stored, r.stored_type);
     CheckPreconditions(r, object, o);
@@ -281,6 +284,7 @@ Deleted DeleteObject(const State& state, Request& request, const Resource& r, co
       if (!last) continue;
     }
     if (!plan.vanish) return {last, false};
+    if (changed) marked = last;
     if (state.store->Remove(*r.table, key, last,
                             [&](uint64_t rv) { return ToFlat(plan.next, rv); })) {
       AfterWrite(state, r, name, true);

@@ -128,6 +128,20 @@ TEST_F(SimulatedKubelets, DeletionTakesAsLongAsAsked) {
   EXPECT_EQ(StatusOf(PodPath("slow")), 404);
 }
 
+// The kubelet sees the mark of a forced deletion and may remove the pod before the server does.
+TEST_F(SimulatedKubelets, ForcedDeletionIsNeverRefusedBecauseTheKubeletWasFaster) {
+  StartNodes();
+  constexpr int kPods = 100;
+  for (int i = 0; i < kPods; ++i) CreatePod("p" + std::to_string(i));
+  Advance(5s);
+  for (int i = 0; i < kPods; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    ASSERT_EQ(Phase(name), "Running") << name;
+    const Answer a = api->Call("DELETE", PodPath(name) + "?gracePeriodSeconds=0");
+    EXPECT_EQ(a.status, 200) << name << ": " << a.Describe();
+  }
+}
+
 TEST_F(SimulatedKubelets, IgnoredPodIsLeftAlone) {
   StartNodes();
   CreatePod("p", {{"sim/ignore", "true"}});

@@ -7,6 +7,7 @@
 
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/declaration.h"
+#include "kcm/sdk/permissions.h"
 
 namespace kcm::ns::namespaces {
 
@@ -45,17 +46,19 @@ inline constexpr sdk::Queue kQueues[] = {{.name = "namespace",
 inline constexpr sdk::Task kTasks[] = {
     {.name = "resync", .period_flag = kPeriodFlag, .period_ns = 300 * kSecond}};
 
-inline constexpr std::string_view kCoreGroup[] = {""};
 inline constexpr std::string_view kNamespaceResources[] = {"namespaces"};
 inline constexpr std::string_view kNamespaceVerbs[] = {"delete", "get", "list", "watch"};
 inline constexpr std::string_view kSubresources[] = {"namespaces/finalize", "namespaces/status"};
-inline constexpr std::string_view kSubresourceVerbs[] = {"update"};
 inline constexpr std::string_view kEverything[] = {"*"};
 inline constexpr std::string_view kContentVerbs[] = {"delete", "deletecollection", "get", "list",
                                                      "watch"};
 inline constexpr sdk::Rule kRules[] = {
-    {.api_groups = kCoreGroup, .resources = kNamespaceResources, .verbs = kNamespaceVerbs},
-    {.api_groups = kCoreGroup, .resources = kSubresources, .verbs = kSubresourceVerbs},
+    {.api_groups = sdk::permissions::kCoreGroup,
+     .resources = kNamespaceResources,
+     .verbs = kNamespaceVerbs},
+    {.api_groups = sdk::permissions::kCoreGroup,
+     .resources = kSubresources,
+     .verbs = sdk::permissions::kUpdate},
     {.api_groups = kEverything, .resources = kEverything, .verbs = kContentVerbs}};
 
 // One run asks for two or three answers per resource of the server, hence the wide client limits.

@@ -6,6 +6,7 @@
 
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/declaration.h"
+#include "kcm/sdk/permissions.h"
 
 namespace kcm::ns::serviceaccount {
 
@@ -23,17 +24,12 @@ inline constexpr sdk::Watch kWatches[] = {
 
 inline constexpr sdk::Queue kQueues[] = {{.name = "serviceaccount", .workers = 1}};
 
-inline constexpr std::string_view kCoreGroup[] = {""};
 inline constexpr std::string_view kServiceAccountResources[] = {"serviceaccounts"};
 inline constexpr std::string_view kServiceAccountVerbs[] = {"create"};
-inline constexpr std::string_view kEventGroups[] = {"", "events.k8s.io"};
-inline constexpr std::string_view kEventResources[] = {"events"};
-inline constexpr std::string_view kEventVerbs[] = {"create", "patch", "update"};
-inline constexpr sdk::Rule kRules[] = {
-    {.api_groups = kCoreGroup,
-     .resources = kServiceAccountResources,
-     .verbs = kServiceAccountVerbs},
-    {.api_groups = kEventGroups, .resources = kEventResources, .verbs = kEventVerbs}};
+inline constexpr sdk::Rule kRules[] = {{.api_groups = sdk::permissions::kCoreGroup,
+                                        .resources = kServiceAccountResources,
+                                        .verbs = kServiceAccountVerbs},
+                                       sdk::permissions::kRecordEvents};
 
 inline constexpr sdk::Declaration kDeclaration{
     .name = "serviceaccount-controller",

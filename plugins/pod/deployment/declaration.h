@@ -5,8 +5,11 @@
 
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/declaration.h"
+#include "kcm/sdk/permissions.h"
 
 namespace kcm::pod::deployment {
+
+namespace permissions = sdk::permissions;
 
 inline constexpr std::string_view kPodFields[] = {"status.phase"};
 
@@ -38,27 +41,29 @@ inline constexpr sdk::Flag kFlags[] = {
              "number = more responsive deployments, but more CPU (and network) load"},
 };
 
-inline constexpr std::string_view kAppsGroups[] = {"apps", "extensions"};
-inline constexpr std::string_view kCoreGroup[] = {""};
-inline constexpr std::string_view kEventGroups[] = {"", "events.k8s.io"};
 inline constexpr std::string_view kOwnResource[] = {"deployments"};
 inline constexpr std::string_view kOwnStatus[] = {"deployments/status"};
 inline constexpr std::string_view kOwnFinalizers[] = {"deployments/finalizers"};
 inline constexpr std::string_view kReplicaSetsResource[] = {"replicasets"};
-inline constexpr std::string_view kPodsResource[] = {"pods"};
-inline constexpr std::string_view kEventsResource[] = {"events"};
-inline constexpr std::string_view kReadUpdate[] = {"get", "list", "watch", "update"};
-inline constexpr std::string_view kUpdateVerb[] = {"update"};
 inline constexpr std::string_view kReplicaSetVerbs[] = {"get",    "list",  "watch", "create",
                                                         "update", "patch", "delete"};
-inline constexpr std::string_view kEventVerbs[] = {"create", "update", "patch"};
 inline constexpr sdk::Rule kRules[] = {
-    {.api_groups = kAppsGroups, .resources = kOwnResource, .verbs = kReadUpdate},
-    {.api_groups = kAppsGroups, .resources = kOwnStatus, .verbs = kUpdateVerb},
-    {.api_groups = kAppsGroups, .resources = kOwnFinalizers, .verbs = kUpdateVerb},
-    {.api_groups = kAppsGroups, .resources = kReplicaSetsResource, .verbs = kReplicaSetVerbs},
-    {.api_groups = kCoreGroup, .resources = kPodsResource, .verbs = kReadUpdate},
-    {.api_groups = kEventGroups, .resources = kEventsResource, .verbs = kEventVerbs},
+    {.api_groups = permissions::kAppsGroups,
+     .resources = kOwnResource,
+     .verbs = permissions::kReadUpdate},
+    {.api_groups = permissions::kAppsGroups,
+     .resources = kOwnStatus,
+     .verbs = permissions::kUpdate},
+    {.api_groups = permissions::kAppsGroups,
+     .resources = kOwnFinalizers,
+     .verbs = permissions::kUpdate},
+    {.api_groups = permissions::kAppsGroups,
+     .resources = kReplicaSetsResource,
+     .verbs = kReplicaSetVerbs},
+    {.api_groups = permissions::kCoreGroup,
+     .resources = permissions::kPodsResource,
+     .verbs = permissions::kReadUpdate},
+    permissions::kRecordEvents,
 };
 
 inline constexpr std::string_view kAliases[] = {"deployment"};

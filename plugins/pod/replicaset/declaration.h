@@ -5,8 +5,11 @@
 
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/declaration.h"
+#include "kcm/sdk/permissions.h"
 
 namespace kcm::pod::replicaset {
+
+namespace permissions = sdk::permissions;
 
 // Exactly what the rules of sections 1.8, 1.9 and 2 read; metadata is always there.
 inline constexpr std::string_view kPodFields[] = {
@@ -53,24 +56,24 @@ inline constexpr sdk::Flag kFlags[] = {
          "responsive replica management, but more CPU (and network) load"},
 };
 
-inline constexpr std::string_view kAppsGroups[] = {"apps", "extensions"};
-inline constexpr std::string_view kCoreGroup[] = {""};
-inline constexpr std::string_view kEventGroups[] = {"", "events.k8s.io"};
 inline constexpr std::string_view kOwnResource[] = {"replicasets"};
 inline constexpr std::string_view kOwnStatus[] = {"replicasets/status"};
 inline constexpr std::string_view kOwnFinalizers[] = {"replicasets/finalizers"};
-inline constexpr std::string_view kPodsResource[] = {"pods"};
-inline constexpr std::string_view kEventsResource[] = {"events"};
-inline constexpr std::string_view kReadUpdate[] = {"get", "list", "watch", "update"};
-inline constexpr std::string_view kUpdate[] = {"update"};
 inline constexpr std::string_view kPodVerbs[] = {"list", "watch", "patch", "create", "delete"};
-inline constexpr std::string_view kEventVerbs[] = {"create", "update", "patch"};
 inline constexpr sdk::Rule kRules[] = {
-    {.api_groups = kAppsGroups, .resources = kOwnResource, .verbs = kReadUpdate},
-    {.api_groups = kAppsGroups, .resources = kOwnStatus, .verbs = kUpdate},
-    {.api_groups = kAppsGroups, .resources = kOwnFinalizers, .verbs = kUpdate},
-    {.api_groups = kCoreGroup, .resources = kPodsResource, .verbs = kPodVerbs},
-    {.api_groups = kEventGroups, .resources = kEventsResource, .verbs = kEventVerbs},
+    {.api_groups = permissions::kAppsGroups,
+     .resources = kOwnResource,
+     .verbs = permissions::kReadUpdate},
+    {.api_groups = permissions::kAppsGroups,
+     .resources = kOwnStatus,
+     .verbs = permissions::kUpdate},
+    {.api_groups = permissions::kAppsGroups,
+     .resources = kOwnFinalizers,
+     .verbs = permissions::kUpdate},
+    {.api_groups = permissions::kCoreGroup,
+     .resources = permissions::kPodsResource,
+     .verbs = kPodVerbs},
+    permissions::kRecordEvents,
 };
 
 inline constexpr std::string_view kAliases[] = {"replicaset"};

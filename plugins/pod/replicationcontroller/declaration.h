@@ -4,9 +4,12 @@
 #include <string_view>
 
 #include "kcm/sdk/declaration.h"
+#include "kcm/sdk/permissions.h"
 #include "plugins/pod/replicaset/declaration.h"
 
 namespace kcm::pod::replicationcontroller {
+
+namespace permissions = sdk::permissions;
 
 // The same places and the same pods as the engine reads for ReplicaSets.
 inline constexpr sdk::Watch kWatches[] = {
@@ -30,19 +33,17 @@ inline constexpr std::string_view kOwnResource[] = {"replicationcontrollers"};
 inline constexpr std::string_view kOwnStatus[] = {"replicationcontrollers/status"};
 inline constexpr std::string_view kOwnFinalizers[] = {"replicationcontrollers/finalizers"};
 inline constexpr sdk::Rule kRules[] = {
-    {.api_groups = replicaset::kCoreGroup,
+    {.api_groups = permissions::kCoreGroup,
      .resources = kOwnResource,
-     .verbs = replicaset::kReadUpdate},
-    {.api_groups = replicaset::kCoreGroup, .resources = kOwnStatus, .verbs = replicaset::kUpdate},
-    {.api_groups = replicaset::kCoreGroup,
+     .verbs = permissions::kReadUpdate},
+    {.api_groups = permissions::kCoreGroup, .resources = kOwnStatus, .verbs = permissions::kUpdate},
+    {.api_groups = permissions::kCoreGroup,
      .resources = kOwnFinalizers,
-     .verbs = replicaset::kUpdate},
-    {.api_groups = replicaset::kCoreGroup,
-     .resources = replicaset::kPodsResource,
+     .verbs = permissions::kUpdate},
+    {.api_groups = permissions::kCoreGroup,
+     .resources = permissions::kPodsResource,
      .verbs = replicaset::kPodVerbs},
-    {.api_groups = replicaset::kEventGroups,
-     .resources = replicaset::kEventsResource,
-     .verbs = replicaset::kEventVerbs},
+    permissions::kRecordEvents,
 };
 
 inline constexpr std::string_view kAliases[] = {"replicationcontroller"};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiler flags of every target, in one place. KCM_FLAVOUR is set by the preset.
-set(KCM_FLAVOUR dev CACHE STRING "dev, release, asan or tsan")
+set(KCM_FLAVOUR dev CACHE STRING "dev, release, asan, tsan or fuzz")
 
 add_library(kcm_flags INTERFACE)
 target_compile_options(kcm_flags INTERFACE
@@ -33,6 +33,11 @@ elseif(KCM_FLAVOUR STREQUAL "tsan")
   add_compile_definitions(KCM_SANITIZED=1 KCM_TSAN=1)
   add_compile_options(-fsanitize=thread -Wno-tsan)
   add_link_options(-fsanitize=thread)
+elseif(KCM_FLAVOUR STREQUAL "fuzz")
+  # Everything is instrumented, so that libFuzzer sees which inputs reach new code.
+  add_compile_definitions(KCM_SANITIZED=1)
+  add_compile_options(-g1 -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  add_link_options(-fsanitize=address,undefined)
 endif()
 find_program(KCM_CCACHE ccache)
 if(KCM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -204,7 +204,9 @@ ObjectPtr ToFlat(const Json& object, uint64_t revision) {
 Json ParseJson(std::string_view text, std::vector<std::string>* duplicates) {
   Json root;
   TreeBuilder builder(&root, duplicates);
-  if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
+  // The library takes a NUL for the end of the text and would drop what follows.
+  const bool cut = text.find('\0') != std::string_view::npos;
+  if (cut || !Json::sax_parse(text.begin(), text.end(), &builder)) {
     const std::string syntax = JsonSyntaxError(text);
     if (!syntax.empty()) builder.error = syntax;
     Fail(BadRequest(builder.error.empty() ? "invalid JSON" : builder.error));

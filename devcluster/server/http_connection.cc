@@ -218,10 +218,14 @@ Connection::Read Connection::ReadRequest(HttpRequest* request, std::string* erro
     begin_ = 0;
   }
   do {
-    if (!ReadLine(&line)) return buffer_.size() - begin_ > kMaxLine ? Read::kBad : Read::kClosed;
+    if (!ReadLine(&line)) {
+      if (buffer_.size() - begin_ <= kMaxLine) return Read::kClosed;
+      *error = "request line too long";
+      return Read::kBad;
+    }
   } while (line.empty());
   const size_t a = line.find(' '), b = line.rfind(' ');
-  if (a == std::string::npos || b == a || line.compare(b + 1, 7, "HTTP/1.") != 0) {
+  if (a == std::string::npos || a == 0 || b <= a + 1 || line.compare(b + 1, 7, "HTTP/1.") != 0) {
     *error = "malformed request line";
     return Read::kBad;
   }

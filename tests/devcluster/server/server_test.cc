@@ -86,6 +86,13 @@ TEST_F(DevclusterServer, StoresReadsAndRefusesStaleWrites) {
   EXPECT_EQ(api_->Get(path).code, 404);
 }
 
+TEST_F(DevclusterServer, TextAfterANulIsNotDropped) {
+  const std::string map = Map("cut").dump();
+  const Reply refused = api_->Do({"POST", kMaps, map + std::string(1, '\0') + "{\"x"});
+  EXPECT_EQ(refused.code, 400) << refused.body;
+  EXPECT_EQ(api_->Get(std::string(kMaps) + "/cut").code, 404);
+}
+
 TEST_F(DevclusterServer, WriteThatChangesNothingKeepsTheRevision) {
   const Json created = api_->Post(kMaps, Map("a", {{"k", "1"}})).json();
   const uint64_t before = server_->ResourceVersion();

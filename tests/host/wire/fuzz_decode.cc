@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzing of the decoders: a bounded, repeatable run over mutated recordings in every test run, and
-// with KCM_FUZZ a libFuzzer entry for long ones.
+// Fuzzing of the decoders: a bounded, repeatable run over mutated recordings in every test run;
+// long ones in tests/fuzz.
 #include "host/wire/fuzz_decode.h"
 
 #include <algorithm>
@@ -95,12 +95,3 @@ std::string FuzzDecode(std::string_view input) {
 }
 
 }  // namespace kcm::host::wire::testing
-
-#ifdef KCM_FUZZ
-extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, size_t size) {
-  const std::string wrong =
-      kcm::host::wire::testing::FuzzDecode({reinterpret_cast<const char*>(data), size});
-  if (!wrong.empty()) __builtin_trap();
-  return 0;
-}
-#endif

@@ -58,8 +58,8 @@ void CheckVersionMatch(const ListOptions& o, bool initial_given, bool watch, boo
 ListOptions ReadListOptions(const State& state, const Request& request, bool watch) {
   const Query& q = request.query;
   ListOptions o;
-  o.labels = LabelSelector::Parse(q.Get("labelSelector"));
-  o.fields = FieldSelector::Parse(q.Get("fieldSelector"), *request.resource->kind);
+  o.labels = ParseLabelSelector(q.Get("labelSelector"));
+  o.fields = ParseFieldSelector(q.Get("fieldSelector"), *request.resource->kind);
   o.limit = q.Integer("limit").value_or(0);
   o.timeout_seconds = q.Integer("timeoutSeconds").value_or(0);
   o.resource_version = q.Get("resourceVersion");

@@ -12,8 +12,8 @@
 namespace kcm::devcluster {
 
 struct ListOptions {
-  LabelSelector labels;
-  FieldSelector fields;
+  rules::LabelSelector labels = rules::LabelSelector::Everything();
+  rules::FieldSelector fields;
   int64_t limit = 0;
   int64_t timeout_seconds = 0;
   std::string resource_version;  // as given
@@ -22,9 +22,10 @@ struct ListOptions {
   bool bookmarks = false;
   bool send_initial_events = false;
 
-  bool selects() const { return !labels.empty() || !fields.empty(); }
+  bool selects() const { return !labels.SelectsEverything() || !fields.SelectsEverything(); }
   bool Matches(const host::wire::Object& object, const ResourceKind& kind) const {
-    return labels.Matches(object) && (fields.empty() || fields.Matches(object, kind));
+    return devcluster::Matches(labels, object) &&
+           (fields.SelectsEverything() || devcluster::Matches(fields, object, kind));
   }
 };
 

@@ -86,6 +86,20 @@ TEST_F(DevclusterServer, StoresReadsAndRefusesStaleWrites) {
   EXPECT_EQ(api_->Get(path).code, 404);
 }
 
+TEST_F(DevclusterServer, SelectorsAreCheckedAsTheRulesSay) {
+  const auto refused = [&](const std::string& query) {
+    const Reply reply = api_->Get(std::string(kMaps) + "?" + query);
+    EXPECT_EQ(reply.code, 400) << query << ": " << reply.body;
+    return reply.json().value("message", "");
+  };
+  EXPECT_EQ(refused("labelSelector=-x%3D1").find("unable to parse requirement: <nil>: Invalid"), 0);
+  EXPECT_NE(refused("labelSelector=x%3Da+b"), "");
+  EXPECT_NE(refused("labelSelector=n%3Eone"), "");
+  EXPECT_NE(refused("fieldSelector=metadata.name"), "");
+  EXPECT_NE(refused("fieldSelector=data.k%3Dv").find("is not a known field selector"),
+            std::string::npos);
+}
+
 TEST_F(DevclusterServer, TextAfterANulIsNotDropped) {
   const std::string map = Map("cut").dump();
   const Reply refused = api_->Do({"POST", kMaps, map + std::string(1, '\0') + "{\"x"});

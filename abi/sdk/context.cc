@@ -18,7 +18,7 @@ int32_t Fill(kcm_error* error, int32_t code, std::string_view text) noexcept {
   // Cut at a character border: never leave half a UTF-8 sequence.
   if (n < text.size())
     while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xC0u) == 0x80u) --n;
-  std::memcpy(error->text, text.data(), n);
+  (void)text.copy(error->text, n);
   error->length = n;
   return code;
 }

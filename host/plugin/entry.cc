@@ -2,8 +2,6 @@
 // The per-thread stack of plugin frames.
 #include "host/plugin/entry.h"
 
-#include <cstring>
-
 #include "host/plugin/alternate_stack.h"
 
 namespace kcm::host::plugin {
@@ -13,9 +11,7 @@ thread_local const Frame* t_frame = nullptr;
 
 template <size_t N>
 void Copy(char (&to)[N], std::string_view from) {
-  const size_t n = from.size() < N - 1 ? from.size() : N - 1;
-  std::memcpy(to, from.data(), n);
-  to[n] = '\0';
+  to[from.copy(to, N - 1)] = '\0';
 }
 
 }  // namespace

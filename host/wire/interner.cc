@@ -31,7 +31,7 @@ uint32_t Dictionary::Add(std::string_view text) {
     bytes_ += kArenaBlock;
   }
   char* to = arena_.back().get() + (kArenaBlock - free_);
-  std::memcpy(to, text.data(), text.size());
+  (void)text.copy(to, text.size());
   free_ -= text.size();
   chunks_[id / kChunk][id % kChunk] = {to, static_cast<uint32_t>(text.size())};
   return id;

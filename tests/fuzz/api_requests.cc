@@ -83,6 +83,7 @@ void Try(std::string_view input) {
 }
 
 std::vector<std::string> Seeds() {
+  using namespace std::string_view_literals;
   const auto seed = [](int method, int type, std::string_view target, std::string_view body) {
     return std::string(1, static_cast<char>(method | type << 3)) + Join({target, body});
   };
@@ -124,8 +125,7 @@ std::vector<std::string> Seeds() {
           2, 0, "/apis/apps/v1/namespaces/default/deployments/d/scale",
           R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":3}})"),
       seed(1, 6, "/api/v1/namespaces",
-           std::string_view("k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x05\x0a\x03\x0a\x01n",
-                            28)),
+           "k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x05\x0a\x03\x0a\x01n"sv),
   };
 }
 

@@ -113,8 +113,10 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
   EXPECT_EQ(cluster.Controller("pod", "deployment-controller")["generation"], kSwaps + 1);
   // Every swap replays all objects: what it took must be given back. Objects and history of the
   // server grow with the rollouts.
+#ifndef KCM_SANITIZED  // where freed memory is kept on purpose
   EXPECT_LT(AnonymousKb(), warm_kb + 64 * 1024)
       << "from " << warm_kb << " kB after " << kSwaps / 4 << " swaps";
+#endif
   std::ostringstream text;
   for (const auto& [ms, count] : pauses_ms) text << ms << " ms: " << count << "  ";
   RecordProperty("pauses", text.str());

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults for tests: the next matching requests are answered by a fault instead.
 //
-//   kStatus      answers `status`, `reason`, `message`, Retry-After; nothing is done
-//   kDropBefore  closes the connection without an answer; nothing is done
-//   kDropAfter   does the request, then closes the connection without an answer (the client can not
-//   know) kHang        says nothing for `delay_ms` of real time (0: until the client leaves or the
-//   server stops), then closes kSlow        waits `delay_ms` of real time, then handles the request
-//   as usual kWatchClose  a watch: starts and ends cleanly at once kWatchGone   a watch: one ERROR
-//   event, code 410 reason Expired, then the end
+// - kStatus: answers `status`, `reason`, `message`, Retry-After; nothing is done
+// - kDropBefore: closes the connection without an answer; nothing is done
+// - kDropAfter: does the request, then closes the connection without an answer (the client can not
+//   know)
+// - kHang: says nothing for `delay_ms` of real time (0: until the client leaves or the server
+//   stops), then closes
+// - kSlow: waits `delay_ms` of real time, then handles the request as usual
+// - kWatchClose: a watch starts and ends cleanly at once
+// - kWatchGone: a watch gets one ERROR event, code 410 reason Expired, then the end
+//
 // Faults are tried in the order they were added; `times` counts down per match.
 #pragma once
 #include <mutex>

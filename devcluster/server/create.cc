@@ -175,6 +175,8 @@ void AfterWrite(const State& state, const Resource& resource, const std::string&
     }
     return;
   }
+  if (resource.gvr() == Gvr{"", "v1", "services"})
+    return state.custom->groups().ServiceChanged(name);
   if (resource.gvr().resource != "customresourcedefinitions") return;
   if (gone) {
     state.custom->Drop(name);

@@ -6,6 +6,7 @@
 
 #include "devcluster/server/api_services.h"
 #include "devcluster/server/convert.h"
+#include "devcluster/server/crd.h"
 #include "devcluster/server/hash.h"
 #include "devcluster/server/open_api.h"
 #include "devcluster/server/tls.h"
@@ -119,19 +120,27 @@ Strings Groups(const ResourceSet& set) {
   return out;
 }
 
-std::string Aggregated(const ResourceSet& set, bool core) {
+std::string ForwardedVersion(const State& state, const GroupVersionResources& v) {
+  const Json resources = state.custom->groups().Resources(v);
+  return "{\"version\":" + Dump(v.version) +
+         (resources.is_null()
+              ? std::string(",\"freshness\":\"Stale\"}")
+              : ",\"resources\":" + Dump(resources) + ",\"freshness\":\"Current\"}");
+}
+
+std::string Aggregated(const State& state, const ResourceSet& set, bool core) {
   Strings items;
   const Strings groups = core ? Strings{""} : Groups(set);
   for (const std::string& group : groups) {
     Strings versions;
     for (const GroupVersionResources& v : set.versions) {
       if (v.group != group) continue;
-      Strings resources;
-      for (const ResourcePtr& r : v.resources) resources.push_back(AggregatedResource(*r));
-      if (IsUnavailable(v)) {
-        versions.push_back("{\"version\":" + Dump(v.version) + ",\"freshness\":\"Stale\"}");
+      if (IsForwarded(v)) {
+        versions.push_back(ForwardedVersion(state, v));
         continue;
       }
+      Strings resources;
+      for (const ResourcePtr& r : v.resources) resources.push_back(AggregatedResource(*r));
       versions.push_back("{\"version\":" + Dump(v.version) + ",\"resources\":[" +
                          Joined(resources) + "],\"freshness\":\"Current\"}");
     }
@@ -158,7 +167,7 @@ Answer GroupListAnswer(const State& state, const Request& request, bool core) {
   Answer a;
   a.content_type = media.ContentType();
   if (media.as == Media::As::kDiscovery) {
-    a.body = Aggregated(*set, core);
+    a.body = Aggregated(state, *set, core);
     const std::string etag = "\"" + UpperHex(Sha256(a.body)) + "\"";
     a.headers = "ETag: " + etag + "\r\nVary: Accept\r\n";
     if (request.http->Header("If-None-Match") == etag) {
@@ -183,7 +192,6 @@ Answer VersionAnswer(const ResourceSet& set, const Target& t) {
     if (t.core || set.HasGroup(t.group)) Fail(NoSuchResource());
     return PlainNotFound();
   }
-  if (IsUnavailable(*v)) return BackendUnavailable();
   Strings entries;
   for (const ResourcePtr& r : v->resources) LegacyEntries(*r, &entries);
   // Sorted as the reference sorts them: by the whole name.
@@ -275,7 +283,7 @@ Answer HandleNonResource(const State& state, Request& request) {
     const Target of =
         ParsePath(request.http->path().substr(std::string_view("/openapi/v3").size()));
     const GroupVersionResources* v = set->Version(of.group, of.version);
-    if (v != nullptr && !IsUnavailable(*v)) return known(OpenApiDocument(state, request, *v));
+    if (v != nullptr && !IsForwarded(*v)) return known(OpenApiDocument(state, request, *v));
   }
   return PlainNotFound();
 }

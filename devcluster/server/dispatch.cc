@@ -8,6 +8,7 @@
 #include "devcluster/server/api_services.h"
 #include "devcluster/server/authenticate.h"
 #include "devcluster/server/convert.h"
+#include "devcluster/server/crd.h"
 #include "devcluster/server/discovery.h"
 #include "devcluster/server/subresources.h"
 #include "devcluster/server/write.h"
@@ -103,15 +104,13 @@ Answer Route(const State& state, Request& request) {
   const std::string verb = VerbOf(request);
   Impersonate(state, &request, verb);
   Authorize(state, request, verb);
-  if (t.kind != Target::Kind::kResource) return HandleNonResource(state, request);
   const std::shared_ptr<const ResourceSet> set = Announced(state);
+  const GroupVersionResources* v = set->Version(t.group, t.version);
+  if (v != nullptr && IsForwarded(*v)) return state.custom->groups().Forward(request);
+  if (t.kind != Target::Kind::kResource) return HandleNonResource(state, request);
   if (!t.core && !set->HasGroup(t.group)) return PlainNotFound();
   const auto found = set->by_gvr.find(Gvr{t.group, t.version, t.resource});
-  if (found == set->by_gvr.end()) {
-    const GroupVersionResources* v = set->Version(t.group, t.version);
-    if (v != nullptr && IsUnavailable(*v)) return BackendUnavailable();
-    Fail(NoSuchResource());
-  }
+  if (found == set->by_gvr.end()) Fail(NoSuchResource());
   request.resource = found->second;
   RequestInfo& info = request.info;
   info.verb = verb;

@@ -92,7 +92,7 @@ Answer OpenApiIndex(const State& state, const ResourceSet& set) {
        {".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version"})
     hashes[path] = UpperHex(Sha256(path));
   for (const GroupVersionResources& v : set.versions) {
-    if (IsUnavailable(v)) continue;
+    if (IsForwarded(v)) continue;
     if (!v.group.empty()) hashes["apis/" + v.group] = UpperHex(Sha256(v.group));
     hashes[PathOf(v)] = HashOf(state, v);
   }

@@ -66,7 +66,8 @@ std::string NewNameSuffix();
 // Whether an object that is being deleted has nothing left that holds it.
 bool MayVanish(const Json& object);
 
-// What follows a stored write: CRDs change what is served.
+// What follows a stored write: CRDs change what is served, APIServices and Services what is
+// forwarded.
 void AfterWrite(const State& state, const Resource& resource, const std::string& name, bool gone);
 
 Answer HandleCreate(const State& state, Request& request);

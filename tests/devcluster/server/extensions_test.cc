@@ -7,7 +7,9 @@
 
 #include "devcluster/server/api_client.h"
 #include "devcluster/server/gzip.h"
+#include "devcluster/server/http_server.h"
 #include "devcluster/server/server.h"
+#include "devcluster/server/tls.h"
 #include "host/clock/clock.h"
 
 namespace kcm::devcluster::test {
@@ -144,6 +146,117 @@ TEST_F(Extensions, AnAggregatedGroupIsAnnouncedAndUnavailable) {
   EXPECT_EQ(condition["reason"], "ServiceNotFound");
   ASSERT_EQ(api_->Delete(services + "/v1beta1.broken.example.com").code, 200);
   EXPECT_EQ(api_->Get("/apis/broken.example.com/v1beta1").code, 404);
+}
+
+// An aggregated API server at the address of the service kube-system/backend.
+class AggregatedGroup : public Extensions {
+ protected:
+  void SetUp() override {
+    Extensions::SetUp();
+    ASSERT_TRUE(authority_.Init("127.0.0.1").ok());
+    backend_ = std::make_unique<HttpServer>(
+        authority_.server_context(), [this](const HttpRequest& request, Connection& connection) {
+          Answer(request, connection);
+        });
+    ASSERT_TRUE(backend_->Start("127.0.0.1", 0).ok());
+  }
+  void TearDown() override { backend_->Stop(); }
+
+  static void Answer(const HttpRequest& request, Connection& connection) {
+    const Json list = {
+        {"kind", "APIResourceList"},
+        {"resources", Json::array({{{"name", "things"},
+                                    {"singularName", "thing"},
+                                    {"namespaced", true},
+                                    {"kind", "Thing"},
+                                    {"verbs", Json::array({"get"})}},
+                                   {{"name", "things/status"}, {"kind", "Thing"}}})}};
+    const bool discovery = request.path() == "/apis/agg.example.com/v1";
+    const Json seen = {{"method", request.method},
+                       {"target", request.target},
+                       {"body", request.body},
+                       {"user", std::string(request.Header("X-Remote-User"))}};
+    connection.Send(discovery ? 200 : 201, "application/json", "",
+                    discovery ? list.dump() : seen.dump());
+  }
+  void MakeService() {
+    const Reply made =
+        api_->Post("/api/v1/namespaces/kube-system/services",
+                   {{"metadata", {{"name", "backend"}}},
+                    {"spec", {{"type", "ExternalName"}, {"externalName", "127.0.0.1"}}}});
+    ASSERT_EQ(made.code, 201) << made.body;
+  }
+  void MakeApiService(int port) {
+    const Reply made = api_->Post(
+        kApiServices,
+        {{"metadata", {{"name", "v1.agg.example.com"}}},
+         {"spec",
+          {{"group", "agg.example.com"},
+           {"version", "v1"},
+           {"groupPriorityMinimum", 1},
+           {"versionPriority", 1},
+           {"insecureSkipTLSVerify", true},
+           {"service", {{"namespace", "kube-system"}, {"name", "backend"}, {"port", port}}}}}});
+    ASSERT_EQ(made.code, 201) << made.body;
+  }
+  // "status reason" of the condition Available.
+  std::string Available() {
+    const Json c =
+        api_->Get(std::string(kApiServices) + "/v1.agg.example.com").json()["status"]["conditions"];
+    return c.empty() ? "" : c[0].value("status", "") + " " + c[0].value("reason", "");
+  }
+  Json Discovered() {
+    const Json all = api_->Do({"GET", "/apis", "", "application/json",
+                               "application/json;g=apidiscovery.k8s.io;v=v2;as="
+                               "APIGroupDiscoveryList"})
+                         .json();
+    for (const Json& g : all["items"]) {
+      if (g["metadata"]["name"] == "agg.example.com") return g["versions"][0];
+    }
+    return nullptr;
+  }
+
+  static constexpr const char* kApiServices = "/apis/apiregistration.k8s.io/v1/apiservices";
+  CertificateAuthority authority_;
+  std::unique_ptr<HttpServer> backend_;
+};
+
+TEST_F(AggregatedGroup, IsForwardedWhileItsBackendAnswers) {
+  MakeService();
+  MakeApiService(backend_->port());
+  EXPECT_EQ(Available(), "True Passed");
+  const Json discovered = Discovered();
+  EXPECT_EQ(discovered["freshness"], "Current");
+  ASSERT_EQ(discovered["resources"].size(), 1u) << discovered;
+  EXPECT_EQ(discovered["resources"][0]["resource"], "things");
+  EXPECT_EQ(discovered["resources"][0]["scope"], "Namespaced");
+  const std::string things = "/apis/agg.example.com/v1/namespaces/default/things";
+  const Reply made = api_->Post(things + "?dryRun=All", {{"a", 1}});
+  EXPECT_EQ(made.code, 201);
+  EXPECT_EQ(made.json()["method"], "POST");
+  EXPECT_EQ(made.json()["target"], things + "?dryRun=All");
+  EXPECT_EQ(Json::parse(made.json()["body"].get<std::string>()), (Json{{"a", 1}}));
+  EXPECT_FALSE(made.json()["user"].get<std::string>().empty());
+  EXPECT_EQ(api_->Get("/apis/agg.example.com/v1").json()["resources"].size(), 2u);
+  EXPECT_EQ(api_->Get(things + "?watch=true").code, 405);
+  backend_->Suspend();
+  EXPECT_EQ(api_->Get(things + "/a").code, 503);
+  EXPECT_EQ(Available(), "False FailedDiscoveryCheck");
+  EXPECT_EQ(Discovered()["freshness"], "Stale");
+  ASSERT_TRUE(backend_->Resume().ok());
+  EXPECT_EQ(Discovered()["freshness"], "Current");
+  EXPECT_EQ(Available(), "True Passed");
+}
+
+TEST_F(AggregatedGroup, FollowsItsService) {
+  MakeApiService(backend_->port());
+  EXPECT_EQ(Available(), "False ServiceNotFound");
+  EXPECT_EQ(api_->Get("/apis/agg.example.com/v1").code, 503);
+  MakeService();
+  EXPECT_EQ(Available(), "True Passed");
+  EXPECT_EQ(api_->Get("/apis/agg.example.com/v1").code, 200);
+  ASSERT_EQ(api_->Delete("/api/v1/namespaces/kube-system/services/backend").code, 200);
+  EXPECT_EQ(Available(), "False ServiceNotFound");
 }
 
 TEST_F(Extensions, SchemasDescribeBuiltInAndCustomKinds) {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated kubelets: which nodes are alive, which pods they run, and when.
+// The simulated kubelets: which nodes are alive.
 #include "devcluster/nodes/kubelets.h"
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstdio>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "devcluster/nodes/pod_course.h"
+#include "devcluster/nodes/pod_workers.h"
 #include "devcluster/nodes/reports.h"
+#include "kcm/rules/json_node.h"
 
 namespace kcm::devcluster::nodes {
 namespace {
@@ -20,33 +22,21 @@ using host::clock::Clock;
 using host::clock::Duration;
 
 constexpr Duration kStatusPeriod = std::chrono::seconds(60);
-constexpr Duration kRetry = std::chrono::seconds(1);
-constexpr uint32_t kFirstAddress = 10;
-constexpr uint32_t kAddresses = 192 * 65536;  // 10.64.0.0 to 10.255.255.255
 // Beats are spread over the period in groups of about this size, so that 5 000 nodes are no burst
 // every ten seconds.
 constexpr size_t kNodesPerSlot = 50;
 constexpr size_t kMostSlots = 40;
 
-std::string PodPath(const RunningPod& pod) {
-  return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
-}
-
 struct SimulatedNode {
   std::string uid;  // of a guest: owner of its lease
   Strings annotations;
+  Json identity;  // null until the watch has shown the node
   bool own = false;
   bool gone = false;             // own, and deleted through the API: as a machine that is off
   bool failed_by_order = false;  // Fail()
   bool beating = false;          // a lease renewal waits or runs: a slow server gets no second one
 
   bool Failed() const { return gone || failed_by_order || Says(annotations, "sim/fail", "true"); }
-};
-
-struct SimulatedPod {
-  RunningPod report;
-  bool started = false, deleting = false, exited = false;
-  uint64_t generation = 0;  // of the list or event that showed it last
 };
 
 }  // namespace
@@ -61,11 +51,14 @@ struct Kubelets::Impl {
   std::unordered_map<std::string, size_t> slots;  // node -> slot; kept when a guest goes
   std::vector<std::vector<std::string>> slot_nodes;
   size_t next_slot = 0;
-  std::unordered_map<std::string, SimulatedPod> pods;  // by uid
-  uint64_t generation = 1;
-  uint32_t next_address = kFirstAddress;
+  PodWorkers pods;  // takes its own lock before ours
 
-  Impl(Clock& c, WorkPool& p, KubeletOptions o) : clock(c), pool(p), options(std::move(o)) {
+  Impl(Clock& c, WorkPool& p, KubeletOptions o)
+      : clock(c),
+        pool(p),
+        options(std::move(o)),
+        pods(
+            c, p, [this](const std::string& node) { return Runs(node); }, options.log) {
     const size_t n = static_cast<size_t>(std::max(options.count, 0));
     slot_nodes.resize(std::clamp(n / kNodesPerSlot, size_t{1}, kMostSlots));
   }
@@ -86,16 +79,7 @@ struct Kubelets::Impl {
   void ComeBack(const std::string& name, bool full);
   void SeeNode(const NodeObject& node);
   void LoseNode(const std::string& name);
-
-  // Pods.
-  void SeePod(const Pod& pod);
-  SimulatedPod& EntryLocked(const Pod& pod);
-  std::string AddressLocked(const Pod& pod);
-  void Run(WorkPool::Worker& worker, const RunningPod& pod, const PodCourse& course);
-  void PostRunning(WorkPool::Worker& worker, const RunningPod& pod, bool ready);
-  void PostExited(WorkPool::Worker& worker, const RunningPod& pod, int code);
-  void FinishDelete(WorkPool::Worker& worker, const RunningPod& pod);
-  bool Known(const RunningPod& pod);
+  bool Runs(const std::string& name);
 };
 
 // ---- nodes
@@ -197,14 +181,21 @@ void Kubelets::Impl::Report(const std::string& name, bool full) {
 void Kubelets::Impl::ComeBack(const std::string& name, bool full) {
   Report(name, full);
   SubmitBeat(name);
+  pods.Recover(name);
   pool.Submit([this, name](WorkPool::Worker& w) {
     Answer a = w.Call("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3D" + name);
     if (!a.ok()) return Log("pods of " + name + ": " + a.Describe());
     Decoder<Pod> decoder;
     const Result<Page<Pod>> page = decoder.List(&a.body);
     if (!page.ok()) return Log("pods of " + name + ": " + page.error().message);
-    for (const Pod& pod : page->objects) SeePod(pod);
+    for (const Pod& pod : page->objects) pods.See(pod);
   });
+}
+
+bool Kubelets::Impl::Runs(const std::string& name) {
+  const std::lock_guard lock(mu);
+  const auto it = nodes.find(name);
+  return it != nodes.end() && !it->second.Failed();
 }
 
 void Kubelets::Impl::SeeNode(const NodeObject& node) {
@@ -225,6 +216,7 @@ void Kubelets::Impl::SeeNode(const NodeObject& node) {
         Value(known.annotations, "sim/conditions") != Value(node.annotations, "sim/conditions");
     known.uid = node.uid;
     known.annotations = node.annotations;
+    known.identity = node.identity;
     known.gone = false;
     if (known.Failed()) return;
     back = back || failed || replaced || forced;
@@ -242,110 +234,6 @@ void Kubelets::Impl::LoseNode(const std::string& name) {
   } else {
     nodes.erase(it);
   }
-}
-
-// ---- pods
-
-std::string Kubelets::Impl::AddressLocked(const Pod& pod) {
-  // A pod that has an address keeps it, and nobody else gets it: it ran before this process
-  // started.
-  if (!pod.pod_ip.empty()) return pod.pod_ip;
-  const uint32_t n = next_address++ % kAddresses;
-  return "10." + std::to_string(64 + n / 65536) + "." + std::to_string(n / 256 % 256) + "." +
-         std::to_string(n % 256);
-}
-
-SimulatedPod& Kubelets::Impl::EntryLocked(const Pod& pod) {
-  const auto [it, fresh] = pods.try_emplace(pod.uid);
-  SimulatedPod& entry = it->second;
-  if (fresh) entry.report = {pod.uid, pod.ns, pod.name, {}, {}, pod.containers};
-  entry.generation = generation;
-  return entry;
-}
-
-void Kubelets::Impl::SeePod(const Pod& pod) {
-  if (pod.node.empty() || Says(pod.annotations, "sim/ignore", "true")) return;
-  std::optional<RunningPod> run, finish;
-  {
-    const std::lock_guard lock(mu);
-    const auto node = nodes.find(pod.node);
-    if (node == nodes.end() || node->second.Failed()) return;
-    SimulatedPod& entry = EntryLocked(pod);
-    if (pod.deleting) {
-      if (!std::exchange(entry.deleting, true)) finish = entry.report;
-    } else if (!entry.started && !pod.Finished()) {
-      entry.started = true;
-      entry.report.ip = AddressLocked(pod);
-      entry.report.started =
-          pod.start_time.empty() ? rules::FormatTime(clock.Now()) : pod.start_time;
-      run = entry.report;
-    }
-  }
-  if (finish) {
-    pool.SubmitAfter(DeletionTime(pod),
-                     [this, p = *finish](WorkPool::Worker& w) { FinishDelete(w, p); });
-  }
-  if (run) {
-    pool.Submit([this, p = *run, c = CourseOf(pod)](WorkPool::Worker& w) { Run(w, p, c); });
-  }
-}
-
-// Later steps are timed only after the first report is through, so that a slow server never sees
-// them out of order.
-void Kubelets::Impl::Run(WorkPool::Worker& worker, const RunningPod& pod, const PodCourse& course) {
-  PostRunning(worker, pod, course.ready_at_once);
-  if (course.ready_after) {
-    pool.SubmitAfter(*course.ready_after,
-                     [this, pod](WorkPool::Worker& w) { PostRunning(w, pod, true); });
-  }
-  if (course.exit_after) {
-    pool.SubmitAfter(*course.exit_after, [this, pod, code = course.exit_code](WorkPool::Worker& w) {
-      PostExited(w, pod, code);
-    });
-  }
-}
-
-bool Kubelets::Impl::Known(const RunningPod& pod) {
-  const std::lock_guard lock(mu);
-  return pods.contains(pod.uid);
-}
-
-void Kubelets::Impl::PostRunning(WorkPool::Worker& worker, const RunningPod& pod, bool ready) {
-  {
-    const std::lock_guard lock(mu);
-    const auto it = pods.find(pod.uid);
-    if (it == pods.end() || it->second.exited) return;
-  }
-  const Answer a = worker.Call("PATCH", PodPath(pod) + "/status",
-                               RunningReport(pod, ready, clock.Now()), kStrategicPatch);
-  if (!a.Passing()) return;  // also 404 and 409: the pod is gone or replaced
-  Log("status of pod " + pod.ns + "/" + pod.name + ": " + a.Describe());
-  pool.SubmitAfter(kRetry, [this, pod, ready](WorkPool::Worker& w) { PostRunning(w, pod, ready); });
-}
-
-void Kubelets::Impl::PostExited(WorkPool::Worker& worker, const RunningPod& pod, int code) {
-  {
-    const std::lock_guard lock(mu);
-    const auto it = pods.find(pod.uid);
-    if (it == pods.end()) return;
-    it->second.exited = true;
-  }
-  const Answer a = worker.Call("PATCH", PodPath(pod) + "/status",
-                               ExitedReport(pod, code, clock.Now()), kStrategicPatch);
-  if (!a.Passing()) return;
-  Log("status of pod " + pod.ns + "/" + pod.name + ": " + a.Describe());
-  pool.SubmitAfter(kRetry, [this, pod, code](WorkPool::Worker& w) { PostExited(w, pod, code); });
-}
-
-void Kubelets::Impl::FinishDelete(WorkPool::Worker& worker, const RunningPod& pod) {
-  if (!Known(pod)) return;
-  const std::string body =
-      R"({"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0,"preconditions":{"uid":")" +
-      pod.uid + "\"}}";
-  const Answer a = worker.Call("DELETE", PodPath(pod), body);
-  if (!a.Passing()) return;
-  Log("delete pod " + pod.ns + "/" + pod.name + ": " + a.Describe());
-  pool.SubmitAfter(kRetry, [this, pod](WorkPool::Worker& w) { FinishDelete(w, pod); });
 }
 
 // ---- the outside
@@ -432,34 +320,29 @@ void Kubelets::OnNode(Change change, NodeObject node) {
   impl_->SeeNode(node);
 }
 
-void Kubelets::OnPods(const std::vector<Pod>& all) {
-  {
-    const std::lock_guard lock(impl_->mu);
-    ++impl_->generation;
-    for (const Pod& pod : all) {
-      const auto it = impl_->pods.find(pod.uid);
-      if (it != impl_->pods.end()) it->second.generation = impl_->generation;
-    }
-    std::erase_if(impl_->pods,
-                  [&](const auto& e) { return e.second.generation != impl_->generation; });
-    // Addresses in use, as 10.a.b.c, are not given out again.
-    for (const Pod& pod : all) {
-      unsigned a = 0, b = 0, c = 0;
-      if (std::sscanf(pod.pod_ip.c_str(), "10.%u.%u.%u", &a, &b, &c) != 3 || a < 64) continue;
-      const uint32_t n = (a - 64) * 65536 + b * 256 + c;
-      impl_->next_address = std::max(impl_->next_address, n + 1);
-    }
-  }
-  for (const Pod& pod : all) impl_->SeePod(pod);
+void Kubelets::OnPods(const std::vector<Pod>& all) { impl_->pods.OnPods(all); }
+
+void Kubelets::OnPod(Change change, const Pod& pod) { impl_->pods.OnPod(change, pod); }
+
+PodWorkers& Kubelets::pods() { return impl_->pods; }
+
+bool Kubelets::Simulates(const std::string& node) const {
+  const std::lock_guard lock(impl_->mu);
+  return impl_->nodes.contains(node);
 }
 
-void Kubelets::OnPod(Change change, const Pod& pod) {
-  if (change == Change::kDeleted) {
-    const std::lock_guard lock(impl_->mu);
-    impl_->pods.erase(pod.uid);
-    return;
+std::map<std::string, Strings> Kubelets::RunningNodes() const {
+  const std::lock_guard lock(impl_->mu);
+  std::map<std::string, Strings> out;
+  for (const auto& [name, node] : impl_->nodes) {
+    if (node.Failed() || node.identity == nullptr) continue;
+    Strings& labels = out[name];
+    for (const auto [key, value] :
+         rules::JsonNode(*node.identity).Get("metadata").Get("labels").Entries()) {
+      labels.emplace(key, value.String());
+    }
   }
-  impl_->SeePod(pod);
+  return out;
 }
 
 Status Kubelets::Fail(const std::string& node) {

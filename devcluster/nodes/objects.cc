@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads pods, nodes and claims out of JSON, only the members that matter here.
+// Reads objects out of JSON: of pods, nodes and claims only the members that matter here.
 #include "devcluster/nodes/objects.h"
 
 #include <simdjson.h>
@@ -78,18 +78,33 @@ nlohmann::json ToJson(const element& e) {
 
 struct Request {
   int64_t milli_cpu = 0, memory = 0;
+  Amounts other = {};
   void Add(const Request& r) {
     milli_cpu += r.milli_cpu;
     memory += r.memory;
+    for (const auto& [name, amount] : r.other) other[name] += amount;
   }
   void Max(const Request& r) {
     milli_cpu = std::max(milli_cpu, r.milli_cpu);
     memory = std::max(memory, r.memory);
+    for (const auto& [name, amount] : r.other) other[name] = std::max(other[name], amount);
   }
 };
 
+// Everything in a resource list but what has a member of its own.
+Amounts OtherAmounts(const std::optional<element>& resources) {
+  Amounts out;
+  EachMember(resources, [&](std::string_view name, const element& amount) {
+    if (name != "cpu" && name != "memory" && name != "pods") {
+      out[std::string(name)] = Bytes(View(amount));
+    }
+  });
+  return out;
+}
+
 Request RequestOf(const std::optional<element>& resources) {
-  return {MilliCpu(View(Get(resources, "cpu"))), Bytes(View(Get(resources, "memory")))};
+  return {MilliCpu(View(Get(resources, "cpu"))), Bytes(View(Get(resources, "memory"))),
+          OtherAmounts(resources)};
 }
 Request RequestOfContainer(const element& container) {
   return RequestOf(Get(Get(container, "resources"), "requests"));
@@ -119,22 +134,60 @@ Request RequestOfPod(const element& spec) {
 
 Json SchedulingOf(const element& spec) {
   nlohmann::json out = nlohmann::json::object();
-  for (const char* name : {"tolerations", "nodeSelector"}) {
+  for (const char* name :
+       {"tolerations", "nodeSelector", "affinity", "topologySpreadConstraints"}) {
     if (const auto part = Get(spec, name)) out[name] = ToJson(*part);
   }
-  if (const auto affinity = Get(Get(spec, "affinity"), "nodeAffinity")) {
-    out["affinity"]["nodeAffinity"] = ToJson(*affinity);
-  }
   return std::make_shared<const nlohmann::json>(std::move(out));
+}
+
+int64_t Integer(const std::optional<element>& from) {
+  int64_t out = 0;
+  return from && from->get(out) == simdjson::SUCCESS ? out : 0;
+}
+
+std::vector<Container> ContainersOf(const std::optional<element>& list) {
+  std::vector<Container> out;
+  EachItem(list, [&](const element& c) {
+    out.push_back(
+        {Text(Get(c, "name")), Text(Get(c, "image")), View(Get(c, "restartPolicy")) == "Always"});
+  });
+  return out;
+}
+
+void ReadHostPorts(const element& container, Pod* pod) {
+  EachItem(Get(container, "ports"), [&](const element& port) {
+    const int64_t number = Integer(Get(port, "hostPort"));
+    if (number == 0) return;
+    const std::string protocol = Text(Get(port, "protocol")), ip = Text(Get(port, "hostIP"));
+    pod->host_ports.push_back((protocol.empty() ? "TCP" : protocol) + "/" +
+                              (ip.empty() ? "0.0.0.0" : ip) + "/" + std::to_string(number));
+  });
+}
+
+// Names of claims made from templates are in the status.
+void ReadDeviceClaims(const element& in, Pod* pod) {
+  EachItem(Get(Get(in, "spec"), "resourceClaims"), [&](const element& c) {
+    PodClaim claim{Text(Get(c, "name")), Text(Get(c, "resourceClaimName"))};
+    EachItem(Get(Get(in, "status"), "resourceClaimStatuses"), [&](const element& status) {
+      if (!claim.claim.empty() || View(Get(status, "name")) != claim.entry) return;
+      claim.claim = Text(Get(status, "resourceClaimName"));
+      claim.needless = claim.claim.empty();
+    });
+    pod->device_claims.push_back(std::move(claim));
+  });
 }
 
 void ReadSpec(const element& spec, const std::string& pod_name, Pod* pod) {
   pod->node = Text(Get(spec, "nodeName"));
   pod->scheduler = Text(Get(spec, "schedulerName"));
   EachItem(Get(spec, "schedulingGates"), [&](const element&) { pod->gated = true; });
-  EachItem(Get(spec, "containers"), [&](const element& c) {
-    pod->containers.push_back({Text(Get(c, "name")), Text(Get(c, "image"))});
-  });
+  pod->restart_policy = Text(Get(spec, "restartPolicy"));
+  pod->priority = Integer(Get(spec, "priority"));
+  pod->never_preempts = View(Get(spec, "preemptionPolicy")) == "Never";
+  pod->containers = ContainersOf(Get(spec, "containers"));
+  pod->init_containers = ContainersOf(Get(spec, "initContainers"));
+  EachItem(Get(spec, "containers"), [&](const element& c) { ReadHostPorts(c, pod); });
   EachItem(Get(spec, "volumes"), [&](const element& v) {
     if (const auto claim = Get(v, "persistentVolumeClaim")) {
       pod->claims.push_back(Text(Get(claim, "claimName")));
@@ -145,7 +198,12 @@ void ReadSpec(const element& spec, const std::string& pod_name, Pod* pod) {
   const Request need = RequestOfPod(spec);
   pod->milli_cpu = need.milli_cpu;
   pod->memory = need.memory;
+  pod->other_requests = need.other;
   if (pod->node.empty()) pod->scheduling = SchedulingOf(spec);
+  if (const auto terms = Get(Get(Get(spec, "affinity"), "podAntiAffinity"),
+                             "requiredDuringSchedulingIgnoredDuringExecution")) {
+    pod->anti_affinity = std::make_shared<const nlohmann::json>(ToJson(*terms));
+  }
 }
 
 void ReadStatus(const std::optional<element>& status, Pod* pod) {
@@ -168,11 +226,15 @@ void Read(const element& in, Pod* pod) {
   pod->annotations = Map(Get(metadata, "annotations"), "sim/");
   pod->completion_index =
       Text(Get(Get(metadata, "labels"), "batch.kubernetes.io/job-completion-index"));
+  pod->labels = Map(Get(metadata, "labels"));
   pod->deleting = Get(metadata, "deletionTimestamp").has_value();
+  pod->grace_seconds = Integer(Get(metadata, "deletionGracePeriodSeconds"));
   EachItem(Get(metadata, "ownerReferences"), [&](const element& o) {
     if (View(Get(o, "kind")) == "Job") pod->owned_by_job = true;
+    if (IsTrue(Get(o, "controller"))) pod->owner_uid = Text(Get(o, "uid"));
   });
   if (const auto spec = Get(in, "spec")) ReadSpec(*spec, pod->name, pod);
+  ReadDeviceClaims(in, pod);
   ReadStatus(Get(in, "status"), pod);
 }
 
@@ -218,6 +280,7 @@ void Read(const element& in, NodeObject* node) {
   node->milli_cpu = MilliCpu(View(Get(room, "cpu")));
   node->memory = Bytes(View(Get(room, "memory")));
   node->pods = Bytes(View(Get(room, "pods")));
+  node->other = OtherAmounts(room);
 }
 
 void Read(const element& in, Claim* claim) {
@@ -227,7 +290,41 @@ void Read(const element& in, Claim* claim) {
   claim->name = Text(Get(metadata, "name"));
   claim->resource_version = Version(metadata);
   claim->deleting = Get(metadata, "deletionTimestamp").has_value();
-  claim->bound = View(Get(Get(in, "status"), "phase")) == "Bound";
+  const auto annotations = Get(metadata, "annotations");
+  claim->annotations = Map(annotations, "sim/");
+  claim->selected_node = Text(Get(annotations, "volume.kubernetes.io/selected-node"));
+  claim->provisioner = Text(Get(annotations, "volume.kubernetes.io/storage-provisioner"));
+  if (claim->provisioner.empty()) {
+    claim->provisioner = Text(Get(annotations, "volume.beta.kubernetes.io/storage-provisioner"));
+  }
+  const auto spec = Get(in, "spec");
+  claim->volume = Text(Get(spec, "volumeName"));
+  claim->storage_class = Text(Get(spec, "storageClassName"));
+  EachItem(Get(spec, "accessModes"),
+           [&](const element& mode) { claim->access_modes.push_back(Text(mode)); });
+  claim->block = View(Get(spec, "volumeMode")) == "Block";
+  claim->request_text = Text(Get(Get(Get(spec, "resources"), "requests"), "storage"));
+  claim->request = Bytes(claim->request_text);
+  const auto status = Get(in, "status");
+  claim->bound = View(Get(status, "phase")) == "Bound";
+  claim->capacity = Bytes(View(Get(Get(status, "capacity"), "storage")));
+  claim->resizing = Get(status, "allocatedResourceStatuses").has_value();
+  EachItem(Get(status, "conditions"), [&](const element& c) {
+    const std::string_view type = View(Get(c, "type"));
+    if (type == "Resizing" || type == "FileSystemResizePending") claim->resizing = true;
+  });
+}
+
+void Read(const element& in, JsonObject* object) {
+  const auto metadata = Get(in, "metadata");
+  object->uid = Text(Get(metadata, "uid"));
+  object->ns = Text(Get(metadata, "namespace"));
+  object->name = Text(Get(metadata, "name"));
+  object->resource_version = Version(metadata);
+  object->deleting = Get(metadata, "deletionTimestamp").has_value();
+  nlohmann::json body = ToJson(in);
+  if (body.is_object() && body.contains("metadata")) body["metadata"].erase("managedFields");
+  object->body = std::make_shared<const nlohmann::json>(std::move(body));
 }
 
 Error NotJson(const char* what, simdjson::error_code code) {
@@ -235,6 +332,27 @@ Error NotJson(const char* what, simdjson::error_code code) {
 }
 
 }  // namespace
+
+std::string Key(std::string_view ns, std::string_view name) {
+  return ns.empty() ? std::string(name) : std::string(ns) + "/" + std::string(name);
+}
+
+void PutAll(std::vector<JsonObject> all, JsonObjects* objects) {
+  objects->clear();
+  for (JsonObject& o : all) {
+    std::string key = Key(o.ns, o.name);
+    objects->insert_or_assign(std::move(key), std::move(o));
+  }
+}
+
+void Put(Change change, JsonObject object, JsonObjects* objects) {
+  std::string key = Key(object.ns, object.name);
+  if (change == Change::kDeleted) {
+    objects->erase(key);
+  } else {
+    objects->insert_or_assign(std::move(key), std::move(object));
+  }
+}
 
 template <class Object>
 struct Decoder<Object>::Parser {
@@ -293,5 +411,6 @@ Result<Page<Object>> Decoder<Object>::List(std::string* body) {
 template class Decoder<Pod>;
 template class Decoder<NodeObject>;
 template class Decoder<Claim>;
+template class Decoder<JsonObject>;
 
 }  // namespace kcm::devcluster::nodes

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace kcm::devcluster::nodes {
 struct Room {
   NodeObject node;
   int64_t used_milli_cpu = 0, used_memory = 0, used_pods = 0;
+  Amounts used_other;
+  std::multiset<std::string> used_ports;  // as Pod::host_ports
 
   void Take(const Pod& pod);
   void Give(const Pod& pod);
@@ -34,6 +37,15 @@ class Placement {
   // Empty when the pod fits, else why not, in the words of kube-scheduler ("node(s) had untolerated
   // taint {key: value}"). Several resources may be short: one reason each.
   std::vector<std::string> Against(const Room& room) const;
+  // The part of Against that eviction of other pods can change.
+  std::vector<std::string> ShortageOf(const Room& room) const;
+  // The part that it can not change.
+  std::string ForbiddenOn(const NodeObject& node) const;
+  // How much less than other nodes this one is liked, for preferred node affinity (-2 to 0) and
+  // taints that pods are to avoid (3 each).
+  double Dislike(const NodeObject& node) const;
+  // Whether the pod's nodeSelector and required node affinity accept the node.
+  bool Selects(const NodeObject& node) const;
   // The nodes that the pod's required affinity names by metadata.name (daemon pods); empty: any may
   // do.
   const std::vector<std::string>& pinned() const;

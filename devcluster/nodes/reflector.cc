@@ -170,5 +170,6 @@ uint64_t Reflector<Object>::Seen() const {
 template class Reflector<Pod>;
 template class Reflector<NodeObject>;
 template class Reflector<Claim>;
+template class Reflector<JsonObject>;
 
 }  // namespace kcm::devcluster::nodes

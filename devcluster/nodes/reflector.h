@@ -47,5 +47,6 @@ class Reflector {
 extern template class Reflector<Pod>;
 extern template class Reflector<NodeObject>;
 extern template class Reflector<Claim>;
+extern template class Reflector<JsonObject>;
 
 }  // namespace kcm::devcluster::nodes

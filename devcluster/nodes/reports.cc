@@ -88,10 +88,52 @@ json Condition(const char* type, bool holds, WallTime now, const json& reason) {
   return c;
 }
 
-json ContainerStatus(const RunningPod& pod, const Container& c) {
-  return {{"name", c.name},    {"image", c.image},
-          {"imageID", "sim"},  {"containerID", "sim://" + pod.uid + c.name},
-          {"restartCount", 0}, {"lastState", json::object()}};
+std::string StartedAt(const RunningPod& pod) {
+  return pod.restarts > 0 ? pod.restarted : pod.started;
+}
+
+json Terminated(const RunningPod& pod, const std::string& container, const ContainerEnd& end,
+                const std::string& started, const std::string& ended) {
+  return {{"terminated",
+           {{"exitCode", end.code},
+            {"reason", end.reason},
+            {"startedAt", started},
+            {"finishedAt", ended},
+            {"containerID", "sim://" + pod.uid + container}}}};
+}
+
+json ContainerStatus(const RunningPod& pod, size_t index) {
+  const Container& c = pod.containers[index];
+  json last = json::object();
+  if (pod.restarts > 0 && index < pod.ends.size()) {
+    last = Terminated(pod, c.name, pod.ends[index], pod.started, pod.ended);
+  }
+  return {{"name", c.name},
+          {"image", c.image},
+          {"imageID", "sim"},
+          {"containerID", "sim://" + pod.uid + c.name},
+          {"restartCount", pod.restarts},
+          {"lastState", std::move(last)}};
+}
+
+// Init containers have done their work when the pod runs; sidecars run on until it ends.
+json InitStatuses(const RunningPod& pod, bool running) {
+  json out = json::array();
+  for (const Container& c : pod.init_containers) {
+    json status = {{"name", c.name},
+                   {"image", c.image},
+                   {"imageID", "sim"},
+                   {"containerID", "sim://" + pod.uid + c.name},
+                   {"restartCount", 0},
+                   {"lastState", json::object()},
+                   {"ready", running || !c.sidecar},
+                   {"started", running && c.sidecar}};
+    status["state"] = running && c.sidecar
+                          ? json({{"running", {{"startedAt", pod.started}}}})
+                          : Terminated(pod, c.name, {0, "Completed"}, pod.started, pod.started);
+    out.push_back(std::move(status));
+  }
+  return out;
 }
 
 // The uid makes the patch fail on a pod of the same name that came later.
@@ -147,47 +189,74 @@ std::string LeaseBody(const std::string& node, const std::string& uid, WallTime 
 std::string RunningReport(const RunningPod& pod, bool ready, WallTime now) {
   const json reason = ready ? json(nullptr) : json("ContainersNotReady");
   json containers = json::array();
-  for (const Container& c : pod.containers) {
-    json status = ContainerStatus(pod, c);
-    status["ready"] = ready;
-    status["started"] = true;
-    status["state"] = {{"running", {{"startedAt", pod.started}}}};
-    containers.push_back(std::move(status));
+  for (size_t i = 0; i < pod.containers.size(); ++i) {
+    json one = ContainerStatus(pod, i);
+    one["ready"] = ready;
+    one["started"] = true;
+    one["state"] = {{"running", {{"startedAt", StartedAt(pod)}}}};
+    containers.push_back(std::move(one));
+  }
+  json status = {{"phase", "Running"},
+                 {"podIP", pod.ip},
+                 {"podIPs", json::array({{{"ip", pod.ip}}})},
+                 {"hostIP", "10.1.0.1"},
+                 {"startTime", pod.started},
+                 {"conditions", json::array({Condition("PodReadyToStartContainers", true, now),
+                                             Condition("Initialized", true, now),
+                                             Condition("Ready", ready, now, reason),
+                                             Condition("ContainersReady", ready, now, reason),
+                                             Condition("PodScheduled", true, now)})},
+                 {"containerStatuses", std::move(containers)}};
+  if (!pod.init_containers.empty()) status["initContainerStatuses"] = InitStatuses(pod, true);
+  return PodPatch(pod, std::move(status));
+}
+
+std::string BackOffReport(const RunningPod& pod, host::clock::Duration delay, WallTime now) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(delay).count();
+  json containers = json::array();
+  for (size_t i = 0; i < pod.containers.size(); ++i) {
+    json one = ContainerStatus(pod, i);
+    one["ready"] = false;
+    one["started"] = false;
+    one["state"] = {{"waiting",
+                     {{"reason", "CrashLoopBackOff"},
+                      {"message", "back-off " + std::to_string(seconds) +
+                                      "s restarting failed container=" + pod.containers[i].name +
+                                      " pod=" + pod.name + "_" + pod.ns + "(" + pod.uid + ")"}}}};
+    containers.push_back(std::move(one));
   }
   return PodPatch(pod,
-                  {{"phase", "Running"},
-                   {"podIP", pod.ip},
-                   {"podIPs", json::array({{{"ip", pod.ip}}})},
-                   {"hostIP", "10.1.0.1"},
-                   {"startTime", pod.started},
-                   {"conditions", json::array({Condition("PodReadyToStartContainers", true, now),
-                                               Condition("Initialized", true, now),
-                                               Condition("Ready", ready, now, reason),
-                                               Condition("ContainersReady", ready, now, reason),
-                                               Condition("PodScheduled", true, now)})},
+                  {{"conditions",
+                    json::array({Condition("Ready", false, now, "ContainersNotReady"),
+                                 Condition("ContainersReady", false, now, "ContainersNotReady")})},
                    {"containerStatuses", std::move(containers)}});
 }
 
-std::string ExitedReport(const RunningPod& pod, int exit_code, WallTime now) {
-  const char* reason = exit_code == 0 ? "PodCompleted" : "PodFailed";
+std::string ExitedReport(const RunningPod& pod, const std::vector<ContainerEnd>& ends,
+                         WallTime now) {
+  bool failed = false;
   json containers = json::array();
-  for (const Container& c : pod.containers) {
-    json status = ContainerStatus(pod, c);
-    status["ready"] = false;
-    status["started"] = false;
-    status["state"] = {{"terminated",
-                        {{"exitCode", exit_code},
-                         {"reason", exit_code == 0 ? "Completed" : "Error"},
-                         {"startedAt", pod.started},
-                         {"finishedAt", FormatTime(now)},
-                         {"containerID", "sim://" + pod.uid + c.name}}}};
-    containers.push_back(std::move(status));
+  for (size_t i = 0; i < pod.containers.size(); ++i) {
+    const ContainerEnd end = i < ends.size() ? ends[i] : ContainerEnd{0, "Completed"};
+    failed = failed || end.code != 0;
+    json one = ContainerStatus(pod, i);
+    one["ready"] = false;
+    one["started"] = false;
+    one["state"] = Terminated(pod, pod.containers[i].name, end, StartedAt(pod), FormatTime(now));
+    containers.push_back(std::move(one));
   }
-  return PodPatch(pod,
-                  {{"phase", exit_code == 0 ? "Succeeded" : "Failed"},
-                   {"conditions", json::array({Condition("Ready", false, now, reason),
-                                               Condition("ContainersReady", false, now, reason)})},
-                   {"containerStatuses", std::move(containers)}});
+  const char* reason = failed ? "PodFailed" : "PodCompleted";
+  json status = {{"phase", failed ? "Failed" : "Succeeded"},
+                 {"conditions", json::array({Condition("Ready", false, now, reason),
+                                             Condition("ContainersReady", false, now, reason)})},
+                 {"containerStatuses", std::move(containers)}};
+  if (!pod.init_containers.empty()) status["initContainerStatuses"] = InitStatuses(pod, false);
+  return PodPatch(pod, std::move(status));
+}
+
+std::string ExitedReport(const RunningPod& pod, int exit_code, WallTime now) {
+  const ContainerEnd end{exit_code, exit_code == 0 ? "Completed" : "Error"};
+  return ExitedReport(pod, std::vector<ContainerEnd>(pod.containers.size(), end), now);
 }
 
 }  // namespace kcm::devcluster::nodes

@@ -5,14 +5,20 @@
 #include <vector>
 
 #include "devcluster/nodes/objects.h"
+#include "devcluster/nodes/pod_course.h"
 #include "kcm/rules/time.h"
 
 namespace kcm::devcluster::nodes {
 
-// What the reports say of a pod on its node. Fixed from when the node first sees the pod.
+// What the reports say of a pod on its node.
 struct RunningPod {
   std::string uid, ns, name, ip, started;
   std::vector<Container> containers;
+  std::vector<Container> init_containers = {};
+  // Of the last restart; restarts 0: none yet.
+  int restarts = 0;
+  std::vector<ContainerEnd> ends = {};  // by container
+  std::string ended = {}, restarted = {};
 };
 
 // Node `index` of the simulator's own: labels with hostname, zone and region.
@@ -28,6 +34,11 @@ std::string LeaseRenewal(const std::string& node, rules::WallTime now);
 std::string LeaseBody(const std::string& node, const std::string& uid, rules::WallTime now);
 
 std::string RunningReport(const RunningPod& pod, bool ready, rules::WallTime now);
+// Containers have ended and wait for their restart.
+std::string BackOffReport(const RunningPod& pod, host::clock::Duration delay, rules::WallTime now);
+// The pod has ended, Failed when one container's code is not 0. `ends` by container.
+std::string ExitedReport(const RunningPod& pod, const std::vector<ContainerEnd>& ends,
+                         rules::WallTime now);
 std::string ExitedReport(const RunningPod& pod, int exit_code, rules::WallTime now);
 
 }  // namespace kcm::devcluster::nodes

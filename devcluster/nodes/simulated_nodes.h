@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// SimulatedNodes: kubelets of N nodes and a simple scheduler, as a client of any API server. What
-// pods and nodes do on request (annotations) is described in kubelets.h.
+// SimulatedNodes: kubelets of N nodes and a simple scheduler, as a client of any API server; and on
+// request a CSI driver, devices and metrics. What pods and nodes do on request (annotations) is
+// described in kubelets.h, csi_driver.h, dra_driver.h and metrics.h.
 //
 //   NodesOptions options;
 //   options.kubeconfig = server.Kubeconfig();
 //   options.clock = &clock;
 //   SimulatedNodes nodes(options);
 //   Status s = nodes.Start();          // the nodes are registered now, pods get bound and run
-//   probe = [&] { return nodes.ResourceVersionSeen("v1/pods") >= server.ResourceVersion("v1/pods");
+//   probe = [&] {
+//     for (const std::string& r : nodes.Watched()) {
+//       if (nodes.ResourceVersionSeen(r) < server.ResourceVersion(r)) return false;
+//     }
+//     return true;
 //   };
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "host/clock/clock.h"
 #include "kcm/rules/result.h"
@@ -30,6 +36,10 @@ struct NodesOptions {
   std::string prefix = "sim-";
   host::clock::Duration heartbeat = std::chrono::seconds(10);
   bool scheduler = true;  // false: pods are bound by somebody else
+  bool csi = false;       // with the simulated CSI driver and its storage classes
+  int devices = 0;        // > 0: with the simulated DRA driver and so many devices a node
+  bool metrics = false;   // with metrics APIs
+  std::string metrics_address = "127.0.0.1";  // where the API server finds them
   int connections = 8;
   host::clock::Clock* clock = nullptr;          // nullptr: the real clock. Must outlive this.
   std::function<void(const std::string&)> log;  // failures, one line each, any thread; may be empty
@@ -48,9 +58,10 @@ class SimulatedNodes {
   // off.
   void Stop();
 
-  // Highest resourceVersion of "v1/pods" or "v1/nodes" (also "v1/persistentvolumeclaims" with the
-  // scheduler on) whose consequences have been handed on; 0 before the first list and for other
-  // resources.
+  // What is watched: "v1/pods", "storage.k8s.io/v1/storageclasses". Fixed by Start.
+  std::vector<std::string> Watched() const;
+  // Highest resourceVersion of one of them whose consequences have been handed on; 0 before the
+  // first list and for other resources.
   uint64_t ResourceVersionSeen(const std::string& resource) const;
 
   // One of our nodes fails (no lease, no status, no pods) or comes back. Error: no such node.
@@ -61,5 +72,10 @@ class SimulatedNodes {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Has whoever simulates `node` let it fail, or brings it back: sets or removes the annotation
+// sim/fail=true on the Node. `options`: kubeconfig and server. Errors: server not reachable, no
+// such node.
+Status OrderFailure(const NodesOptions& options, const std::string& node, bool fail);
 
 }  // namespace kcm::devcluster::nodes

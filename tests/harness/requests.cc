@@ -73,8 +73,10 @@ bool Cluster::Impl::Idle(const devcluster::Server& server) const {
   if (stopping) return true;
   if (server.RequestsInFlight() > 0) return false;
   if (nodes_running)
-    for (const char* r : {"v1/pods", "v1/nodes"})
-      if (nodes->ResourceVersionSeen(r) < server.ResourceVersion(r)) return false;
+    for (const std::string& r : nodes->Watched()) {
+      const uint64_t seen = nodes->ResourceVersionSeen(r);
+      if (seen == 0 || seen < server.ResourceVersion(r)) return false;
+    }
   if (starting || lagging) return true;
   host::main::Host* h = host_running.load();
   return h == nullptr || h->CachesAtLeast([&](const std::string& resource) {
@@ -85,10 +87,9 @@ bool Cluster::Impl::Idle(const devcluster::Server& server) const {
 std::string Cluster::Impl::WhyBusy(const devcluster::Server& server) const {
   std::string out = std::to_string(server.RequestsInFlight()) + " requests in flight";
   if (nodes_running)
-    for (const char* r : {"v1/pods", "v1/nodes"})
-      out += std::string(", nodes have seen ") + r + " " +
-             std::to_string(nodes->ResourceVersionSeen(r)) + " of " +
-             std::to_string(server.ResourceVersion(r));
+    for (const std::string& r : nodes->Watched())
+      out += ", nodes have seen " + r + " " + std::to_string(nodes->ResourceVersionSeen(r)) +
+             " of " + std::to_string(server.ResourceVersion(r));
   if (host::main::Host* h = host_running.load()) {
     out += h->ControllersStarted() ? ", controllers started" : ", controllers not started";
     out += h->CachesAtLeast(

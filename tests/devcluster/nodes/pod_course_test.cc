@@ -59,5 +59,80 @@ TEST(PodCourse, FollowsTheAnnotations) {
   }
 }
 
+TEST(PodCourse, EndsOfContainers) {
+  const struct {
+    const char* name;
+    Strings annotations;
+    int code;
+    const char* reason;
+    int sidekick_code;
+    const char* sidekick_reason;
+  } rows[] = {
+      {"all well", {}, 0, "Completed", 0, "Completed"},
+      {"one code for all", {{"sim/exit-code", "2"}}, 2, "Error", 2, "Error"},
+      {"out of memory", {{"sim/exit-reason", "OOMKilled"}}, 137, "OOMKilled", 137, "OOMKilled"},
+      {"one of its own", {{"sim/exit-code.sidekick", "3"}}, 0, "Completed", 3, "Error"},
+      {"one out of memory",
+       {{"sim/exit-reason.sidekick", "OOMKilled"}, {"sim/exit-code", "1"}},
+       1,
+       "Error",
+       137,
+       "OOMKilled"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    Pod pod;
+    pod.annotations = row.annotations;
+    pod.containers = {{"main", "i"}, {"sidekick", "i"}};
+    const PodCourse c = CourseOf(pod);
+    ASSERT_EQ(c.ends.size(), 2u);
+    EXPECT_EQ(c.ends[0].code, row.code);
+    EXPECT_EQ(c.ends[0].reason, row.reason);
+    EXPECT_EQ(c.ends[1].code, row.sidekick_code);
+    EXPECT_EQ(c.ends[1].reason, row.sidekick_reason);
+  }
+}
+
+TEST(PodCourse, RestartsWhereThePolicyAllowsThem) {
+  const struct {
+    const char *policy, *code;
+    bool restarts;
+  } rows[] = {{"Always", "0", true},
+              {"OnFailure", "1", true},
+              {"OnFailure", "0", false},
+              {"Never", "1", false}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(std::string(row.policy) + row.code);
+    Pod pod;
+    pod.restart_policy = row.policy;
+    pod.containers = {{"c", "i"}};
+    pod.annotations = {
+        {"sim/restart-after", "5"}, {"sim/exit-code", row.code}, {"sim/restarts", "2"}};
+    const PodCourse c = CourseOf(pod);
+    EXPECT_EQ(c.restart_after.has_value(), row.restarts);
+    EXPECT_EQ(c.exit_after.has_value(), !row.restarts);
+    EXPECT_EQ(c.restarts, row.restarts ? 2 : 0);
+  }
+}
+
+TEST(PodCourse, BackOffDoublesUpToFiveMinutes) {
+  EXPECT_EQ(RestartDelay(1), 0s);
+  EXPECT_EQ(RestartDelay(2), 10s);
+  EXPECT_EQ(RestartDelay(3), 20s);
+  EXPECT_EQ(RestartDelay(6), 160s);
+  EXPECT_EQ(RestartDelay(7), 300s);
+  EXPECT_EQ(RestartDelay(1000), 300s);
+}
+
+TEST(DeletionTime, IsAskedForOrTheGracePeriod) {
+  Pod pod;
+  pod.grace_seconds = 30;
+  EXPECT_EQ(DeletionTime(pod), 0s);
+  pod.annotations = {{"sim/delete-after", "2"}};
+  EXPECT_EQ(DeletionTime(pod), 2s);
+  pod.annotations = {{"sim/delete-after", "grace"}};
+  EXPECT_EQ(DeletionTime(pod), 30s);
+}
+
 }  // namespace
 }  // namespace kcm::devcluster::nodes

@@ -125,6 +125,177 @@ TEST_F(SimpleScheduler, UnboundClaimHoldsThePod) {
   EXPECT_EQ(Phase("p"), "Running");
 }
 
+TEST_F(SimpleScheduler, AntiAffinitySpreadsAndHolds) {
+  StartNodes();
+  const json apart = {
+      {"affinity",
+       {{"podAntiAffinity",
+         {{"requiredDuringSchedulingIgnoredDuringExecution",
+           json::array({{{"topologyKey", "kubernetes.io/hostname"},
+                         {"labelSelector", {{"matchLabels", {{"app", "db"}}}}}}})}}}}}};
+  const json labels = {{"labels", {{"app", "db"}}}};
+  for (int i = 0; i < 4; ++i) CreatePod("p" + std::to_string(i), json::object(), apart, labels);
+  Settle();
+  std::map<std::string, int> on;
+  for (int i = 0; i < 4; ++i) ++on[NodeOf("p" + std::to_string(i))];
+  EXPECT_EQ(on, (std::map<std::string, int>{{"", 1}, {"sim-0", 1}, {"sim-1", 1}, {"sim-2", 1}}));
+  EXPECT_EQ(Condition(PodPath("p3"), "PodScheduled")["message"],
+            "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.");
+  Delete(PodPath("p1"));
+  Advance(1s);
+  EXPECT_EQ(Phase("p3"), "Running");
+}
+
+TEST_F(SimpleScheduler, PodThatWantsCompanyFollowsIt) {
+  StartNodes();
+  const json near = {
+      {"affinity",
+       {{"podAffinity",
+         {{"requiredDuringSchedulingIgnoredDuringExecution",
+           json::array({{{"topologyKey", "kubernetes.io/hostname"},
+                         {"labelSelector", {{"matchLabels", {{"app", "db"}}}}}}})}}}}}};
+  CreatePod("web", json::object(), near);
+  Settle();
+  EXPECT_EQ(NodeOf("web"), "");
+  CreatePod("db", json::object(), {{"nodeSelector", {{"kubernetes.io/hostname", "sim-1"}}}},
+            {{"labels", {{"app", "db"}}}});
+  Advance(1s);
+  EXPECT_EQ(NodeOf("web"), "sim-1");
+}
+
+TEST_F(SimpleScheduler, TopologySpreadKeepsZonesEven) {
+  NodesOptions o = Options();
+  o.count = 4;  // zones 0, 1, 0, 1
+  o.zones = 2;
+  StartNodes(o);
+  Patch(NodePath("sim-2"), {{"spec", {{"unschedulable", true}}}});
+  Settle();
+  const json spread = {{"topologySpreadConstraints",
+                        json::array({{{"topologyKey", "topology.kubernetes.io/zone"},
+                                      {"maxSkew", 1},
+                                      {"whenUnsatisfiable", "DoNotSchedule"},
+                                      {"labelSelector", {{"matchLabels", {{"app", "web"}}}}}}})}};
+  std::map<char, int> in;
+  for (int i = 0; i < 6; ++i) {
+    CreatePod("p" + std::to_string(i), json::object(), spread, {{"labels", {{"app", "web"}}}});
+  }
+  Settle();
+  for (int i = 0; i < 6; ++i) {
+    const std::string node = NodeOf("p" + std::to_string(i));
+    ASSERT_FALSE(node.empty());
+    ++in[(node.back() - '0') % 2 == 0 ? 'a' : 'b'];
+  }
+  EXPECT_EQ(in, (std::map<char, int>{{'a', 3}, {'b', 3}}));
+}
+
+TEST_F(SimpleScheduler, PreferredNodesAreTakenFirst) {
+  StartNodes();
+  const json like = {
+      {"affinity",
+       {{"nodeAffinity",
+         {{"preferredDuringSchedulingIgnoredDuringExecution",
+           json::array({{{"weight", 100},
+                         {"preference",
+                          {{"matchExpressions",
+                            json::array({{{"key", "kubernetes.io/hostname"},
+                                          {"operator", "In"},
+                                          {"values", json::array({"sim-2"})}}})}}}}})}}}}}};
+  for (int i = 0; i < 3; ++i) {
+    CreatePod("p" + std::to_string(i), json::object(), like);
+    Settle();
+    EXPECT_EQ(NodeOf("p" + std::to_string(i)), "sim-2");
+  }
+}
+
+TEST_F(SimpleScheduler, HostPortsAndOtherResourcesMustBeFree) {
+  NodesOptions o = Options();
+  o.count = 1;
+  StartNodes(o);
+  const auto with_port = [](int port) {
+    return json{
+        {"containers",
+         json::array({{{"name", "c"},
+                       {"image", "i"},
+                       {"ports", json::array({{{"containerPort", 80}, {"hostPort", port}}})}}})}};
+  };
+  CreatePod("first", json::object(), with_port(8080));
+  CreatePod("second", json::object(), with_port(8080));
+  CreatePod("third", json::object(), with_port(8081));
+  CreatePod("fpga", json::object(),
+            {{"containers", json::array({{{"name", "c"},
+                                          {"image", "i"},
+                                          {"resources",
+                                           {{"limits", {{"example.com/fpga", "1"}}},
+                                            {"requests", {{"example.com/fpga", "1"}}}}}}})}});
+  Settle();
+  EXPECT_EQ(Phase("first"), "Running");
+  EXPECT_EQ(Phase("third"), "Running");
+  EXPECT_EQ(Condition(PodPath("second"), "PodScheduled")["message"],
+            "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod "
+            "ports.");
+  EXPECT_EQ(Condition(PodPath("fpga"), "PodScheduled")["message"],
+            "0/1 nodes are available: 1 Insufficient example.com/fpga.");
+  Patch(NodePath("sim-0") + "/status", {{"status",
+                                         {{"capacity", {{"example.com/fpga", "1"}}},
+                                          {"allocatable", {{"example.com/fpga", "1"}}}}}});
+  Advance(1s);
+  EXPECT_EQ(Phase("fpga"), "Running");
+}
+
+TEST_F(SimpleScheduler, ImportantPodsTakeThePlaceOfOthers) {
+  NodesOptions o = Options();
+  o.count = 2;
+  StartNodes(o);
+  for (const auto& [name, value] : {std::pair("high", 1000), std::pair("low", 10)}) {
+    Create("/apis/scheduling.k8s.io/v1/priorityclasses",
+           {{"metadata", {{"name", name}}}, {"value", value}});
+  }
+  const auto spec = [](const std::string& cpu, const char* priority) {
+    json s = Requests(cpu);
+    s["priorityClassName"] = priority;
+    return s;
+  };
+  CreatePod("keeps", json::object(), spec("20", "high"));
+  CreatePod("goes", {{"sim/delete-after", "5"}}, spec("20", "low"));
+  Settle();
+  CreatePod("wants", json::object(), spec("30", "high"));
+  Advance(1s);
+  EXPECT_EQ(NodeOf("wants"), "");
+  EXPECT_TRUE(Get(PodPath("goes"))["metadata"].contains("deletionTimestamp"));
+  EXPECT_EQ(Condition(PodPath("goes"), "DisruptionTarget")["reason"], "PreemptionByScheduler");
+  EXPECT_FALSE(Get(PodPath("keeps"))["metadata"].contains("deletionTimestamp"));
+  const std::string freed = NodeOf("goes");
+  EXPECT_EQ(Get(PodPath("wants"))["status"]["nominatedNodeName"], freed);
+  CreatePod("sneaks", json::object(), spec("12", "low"));
+  CreatePod("late", json::object(), spec("12", "low"));
+  Advance(1s);
+  EXPECT_NE(NodeOf("sneaks"), freed) << "the place is kept";
+  EXPECT_EQ(NodeOf("late"), "");
+  Advance(5s);
+  EXPECT_EQ(StatusOf(PodPath("goes")), 404);
+  EXPECT_EQ(NodeOf("wants"), freed);
+  int preempted = 0;
+  const json events = Get("/api/v1/namespaces/default/events");
+  for (const json& e : events["items"]) preempted += e["reason"] == "Preempted" ? 1 : 0;
+  EXPECT_EQ(preempted, 1);
+}
+
+TEST_F(SimpleScheduler, PodsThatMustNotPreemptWait) {
+  NodesOptions o = Options();
+  o.count = 1;
+  StartNodes(o);
+  Create("/apis/scheduling.k8s.io/v1/priorityclasses",
+         {{"metadata", {{"name", "polite"}}}, {"value", 1000}, {"preemptionPolicy", "Never"}});
+  CreatePod("there", json::object(), Requests("20"));
+  Settle();
+  json spec = Requests("20");
+  spec["priorityClassName"] = "polite";
+  CreatePod("waits", json::object(), spec);
+  Advance(10s);
+  EXPECT_EQ(NodeOf("waits"), "");
+  EXPECT_EQ(Phase("there"), "Running");
+}
+
 TEST_F(SimpleScheduler, OffMeansThatOthersBind) {
   NodesOptions o = Options();
   o.scheduler = false;

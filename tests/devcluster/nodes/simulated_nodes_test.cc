@@ -183,6 +183,82 @@ TEST_F(SimulatedKubelets, OrderedFailureWorksLikeTheAnnotation) {
   EXPECT_EQ(Phase("p"), "Running");
 }
 
+TEST_F(SimulatedKubelets, NothingHappensOnAFailedNodeUntilItIsBack) {
+  NodesOptions o = Options();
+  o.count = 1;
+  StartNodes(o);
+  CreatePod("late", {{"sim/ready-after", "10"}});
+  CreatePod("ends", {{"sim/exit-after", "10"}});
+  CreatePod("goes", {{"sim/delete-after", "10"}});
+  Settle();
+  Delete(PodPath("goes"));
+  Advance(5s);
+  EXPECT_TRUE(OrderFailure(Options(), "sim-0", true).ok());
+  Advance(20s);
+  EXPECT_EQ(ConditionStatus(PodPath("late"), "Ready"), "False");
+  EXPECT_EQ(Phase("ends"), "Running");
+  EXPECT_EQ(StatusOf(PodPath("goes")), 200);
+  EXPECT_TRUE(OrderFailure(Options(), "sim-0", false).ok());
+  Advance(1s);
+  EXPECT_EQ(ConditionStatus(PodPath("late"), "Ready"), "True");
+  EXPECT_EQ(Phase("ends"), "Succeeded");
+  EXPECT_EQ(StatusOf(PodPath("goes")), 404);
+  EXPECT_EQ(OrderFailure(Options(), "nobody", true).error().code, Code::kNotFound);
+}
+
+TEST_F(SimulatedKubelets, ContainersRestartWithBackOff) {
+  StartNodes();
+  CreatePod("p",
+            {{"sim/restart-after", "5"}, {"sim/exit-reason", "OOMKilled"}, {"sim/restarts", "2"}});
+  Advance(4s);
+  const auto status = [this] { return Get(PodPath("p"))["status"]["containerStatuses"][0]; };
+  EXPECT_EQ(status()["restartCount"], 0);
+  Advance(1s);
+  EXPECT_EQ(status()["restartCount"], 1) << "the first restart comes at once";
+  EXPECT_EQ(status()["lastState"]["terminated"]["reason"], "OOMKilled");
+  EXPECT_EQ(status()["lastState"]["terminated"]["exitCode"], 137);
+  EXPECT_TRUE(status()["state"].contains("running"));
+  Advance(5s);
+  EXPECT_EQ(status()["restartCount"], 2);
+  EXPECT_EQ(status()["state"]["waiting"]["reason"], "CrashLoopBackOff");
+  EXPECT_EQ(ConditionStatus(PodPath("p"), "Ready"), "False");
+  EXPECT_EQ(Phase("p"), "Running");
+  Advance(10s);
+  EXPECT_TRUE(status()["state"].contains("running"));
+  EXPECT_EQ(ConditionStatus(PodPath("p"), "Ready"), "True");
+  Advance(1min);
+  EXPECT_EQ(status()["restartCount"], 2) << "as often as asked";
+}
+
+TEST_F(SimulatedKubelets, ContainersEndEachWithTheirCode) {
+  StartNodes();
+  CreatePod("p", {{"sim/exit-after", "1"}, {"sim/exit-code.b", "3"}},
+            {{"restartPolicy", "Never"},
+             {"containers",
+              json::array({{{"name", "a"}, {"image", "i"}}, {{"name", "b"}, {"image", "i"}}})},
+             {"initContainers", json::array({{{"name", "init"}, {"image", "i"}}})}});
+  Settle();
+  EXPECT_EQ(
+      Get(PodPath("p"))["status"]["initContainerStatuses"][0]["state"]["terminated"]["reason"],
+      "Completed");
+  Advance(1s);
+  const json status = Get(PodPath("p"))["status"];
+  EXPECT_EQ(status["phase"], "Failed");
+  EXPECT_EQ(status["containerStatuses"][0]["state"]["terminated"]["exitCode"], 0);
+  EXPECT_EQ(status["containerStatuses"][1]["state"]["terminated"]["exitCode"], 3);
+}
+
+TEST_F(SimulatedKubelets, DeletionMayTakeTheWholeGracePeriod) {
+  StartNodes();
+  CreatePod("p", {{"sim/delete-after", "grace"}}, {{"terminationGracePeriodSeconds", 7}});
+  Settle();
+  Delete(PodPath("p"));
+  Advance(6900ms);
+  EXPECT_EQ(StatusOf(PodPath("p")), 200);
+  Advance(100ms);
+  EXPECT_EQ(StatusOf(PodPath("p")), 404);
+}
+
 TEST_F(SimulatedKubelets, LabelledNodesOfOthersAreSimulated) {
   StartNodes();
   const json made = Create(

@@ -50,13 +50,10 @@ class SmallCluster : public ::testing::Test {
     return o;
   }
   void StartNodes(NodesOptions options) {
-    const bool scheduling = options.scheduler;
     nodes = std::make_unique<SimulatedNodes>(std::move(options));
     const Status s = nodes->Start();
     ASSERT_TRUE(s.ok()) << s.error().message;
-    std::vector<std::string> watched = {"v1/nodes", "v1/pods"};
-    if (scheduling) watched.push_back("v1/persistentvolumeclaims");
-    probe = clock.AddProbe([this, watched] {
+    probe = clock.AddProbe([this, watched = nodes->Watched()] {
       for (const std::string& r : watched) {
         if (nodes->ResourceVersionSeen(r) == 0) return false;
         if (nodes->ResourceVersionSeen(r) < server->ResourceVersion(r)) return false;

@@ -11,6 +11,7 @@
 namespace kcm::devcluster::main {
 namespace {
 
+constexpr int kMostDevices = 128;  // of one ResourceSlice
 constexpr int kMostNodes = 60000;  // their addresses are 10.1.0.1 to 10.1.239.250
 
 Error Usage(const std::string& what) {
@@ -59,6 +60,12 @@ Flag Switch(bool* target, bool value) {
             return Ok();
           }};
 }
+Flag List(std::vector<std::string>* target) {
+  return {true, [target](const std::string& value) {
+            target->push_back(value);
+            return Ok();
+          }};
+}
 Flag Text(std::string* target) {
   return {true, [target](const std::string& value) {
             *target = value;
@@ -74,10 +81,13 @@ void AddNodeFlags(Arguments* a, Flags* flags) {
   (*flags)["--heartbeat"] = {
       true, [a](const std::string& v) { return SetDuration("--heartbeat", v, &a->heartbeat); }};
   (*flags)["--no-scheduler"] = Switch(&a->scheduler, false);
-  (*flags)["--fail"] = {true, [a](const std::string& v) {
-                          a->fail.push_back(v);
-                          return Ok();
-                        }};
+  (*flags)["--csi"] = Switch(&a->csi, true);
+  (*flags)["--metrics"] = Switch(&a->metrics, true);
+  (*flags)["--metrics-address"] = Text(&a->metrics_address);
+  (*flags)["--devices"] = {true, [a](const std::string& v) {
+                             return SetInteger("--devices", v, 0, kMostDevices, &a->devices);
+                           }};
+  (*flags)["--fail"] = List(&a->fail);
 }
 
 Flags FlagsOf(Arguments* a) {
@@ -95,6 +105,7 @@ Flags FlagsOf(Arguments* a) {
   } else {
     flags["--kubeconfig"] = Text(&a->kubeconfig);
     flags["--server"] = Text(&a->server);
+    flags["--recover"] = List(&a->recover);
     flags["--count"] = {true, [a](const std::string& v) {
                           return SetInteger("--count", v, 0, kMostNodes, &a->count);
                         }};
@@ -162,13 +173,19 @@ std::string HelpText() {
       --prefix P             nodes are called P0, P1, ... (default sim-)
       --heartbeat D          period of lease renewals (default 10s)
       --no-scheduler         only nodes: pods are bound by another scheduler
-      --fail NODE            this node fails from the start; may be given several times
+      --csi                  also simulates a CSI driver, with the storage classes sim and sim-wait
+      --devices N            also simulates a DRA driver with N devices a node, of the device class sim
+      --metrics              also serves metrics.k8s.io, custom.metrics.k8s.io and external.metrics.k8s.io
+      --metrics-address A    local address where the API server reaches them (default 127.0.0.1)
       --server URL           replaces the kubeconfig's server
-      SIGUSR1 fails the first node, SIGUSR2 brings it back.
+      SIGUSR1 fails the first node, SIGUSR2 brings it back. (serve: --fail NODE fails it from the start.)
 
-  Nodes labelled sim/kubelet=true by others are simulated too; the annotation sim/fail=true stops a node. Pods obey the
-  annotations sim/ready-after, sim/never-ready, sim/exit-after, sim/exit-code, sim/exit-code-by-index, sim/run-forever,
-  sim/delete-after and sim/ignore.
+  kcm-devcluster nodes --kubeconfig FILE --fail NODE | --recover NODE
+      Has the running simulator of this cluster let a node fail, or bring it back (several may be given), and ends.
+      The same by hand: the annotation sim/fail=true on the node.
+
+  Nodes labelled sim/kubelet=true by others are simulated too. What pods, nodes, claims and volumes are to do is said by
+  annotations: docs/devcluster.md lists them (sim/ready-after, sim/exit-after, sim/exit-code, sim/cpu, ...).
 
 Exit codes: 0 stopped by SIGTERM or SIGINT, 1 failed to start, 2 wrong arguments.
 )";

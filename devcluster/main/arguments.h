@@ -26,9 +26,14 @@ struct Arguments {
   std::string prefix = "sim-";
   std::chrono::nanoseconds heartbeat = std::chrono::seconds(10);
   bool scheduler = true;
-  std::vector<std::string> fail;  // nodes that start failed
-  std::string kubeconfig;         // nodes only
-  std::string server;             // nodes only
+  bool csi = false, metrics = false;
+  std::string metrics_address = "127.0.0.1";
+  int devices = 0;
+  // serve: nodes that start failed. nodes: the nodes of a running simulator that are to fail or to
+  // come back; nothing else is done then.
+  std::vector<std::string> fail, recover;
+  std::string kubeconfig;  // nodes only
+  std::string server;      // nodes only
 };
 
 // `args` without the program's name. Flags as --name value or --name=value. Errors say which

@@ -31,6 +31,7 @@ using kcm::devcluster::Server;
 using kcm::devcluster::ServerOptions;
 using kcm::devcluster::main::Arguments;
 using kcm::devcluster::nodes::NodesOptions;
+using kcm::devcluster::nodes::OrderFailure;
 using kcm::devcluster::nodes::SimulatedNodes;
 
 constexpr int kFailed = 1;
@@ -112,6 +113,10 @@ NodesOptions OptionsOf(const Arguments& a) {
   o.prefix = a.prefix;
   o.heartbeat = a.heartbeat;
   o.scheduler = a.scheduler;
+  o.csi = a.csi;
+  o.devices = a.devices;
+  o.metrics = a.metrics;
+  o.metrics_address = a.metrics_address;
   o.log = Say;
   return o;
 }
@@ -123,6 +128,20 @@ Status StartNodes(SimulatedNodes* nodes, const Arguments& a) {
   }
   Say(std::to_string(a.count) + " simulated nodes registered");
   return Ok();
+}
+
+// --fail and --recover of nodes: orders to the simulator that runs already.
+int OrderNodes(const Arguments& a, const NodesOptions& o) {
+  for (const bool fail : {true, false}) {
+    for (const std::string& name : fail ? a.fail : a.recover) {
+      if (Status s = OrderFailure(o, name, fail); !s.ok()) {
+        Say(s.error().message);
+        return kFailed;
+      }
+      Say("node " + name + (fail ? " is to fail" : " is to come back"));
+    }
+  }
+  return 0;
 }
 
 int RunNodes(const Arguments& a, const sigset_t& signals) {
@@ -138,6 +157,7 @@ int RunNodes(const Arguments& a, const sigset_t& signals) {
     const size_t slash = a.kubeconfig.rfind('/');
     if (slash != std::string::npos) o.kubeconfig_dir = a.kubeconfig.substr(0, slash);
   }
+  if (!a.fail.empty() || !a.recover.empty()) return OrderNodes(a, o);
   SimulatedNodes nodes(std::move(o));
   {
     const EndedBySignalWhileStarting guard(signals);

@@ -36,6 +36,18 @@ TEST(Arguments, NodesWithDefaults) {
   EXPECT_EQ(ParseArguments({"nodes", "--kubeconfig", "k", "--heartbeat", "1m30s"})->heartbeat, 90s);
 }
 
+TEST(Arguments, DriversAndOrdersOfNodes) {
+  const auto a = ParseArguments({"nodes", "--kubeconfig", "k", "--csi", "--devices=4", "--metrics",
+                                 "--metrics-address", "10.0.0.1", "--recover", "sim-2"});
+  ASSERT_TRUE(a.ok()) << a.error().message;
+  EXPECT_TRUE(a->csi);
+  EXPECT_TRUE(a->metrics);
+  EXPECT_EQ(a->metrics_address, "10.0.0.1");
+  EXPECT_EQ(a->devices, 4);
+  EXPECT_EQ(a->recover, std::vector<std::string>{"sim-2"});
+  EXPECT_FALSE(ParseArguments({"serve"})->csi);
+}
+
 TEST(Arguments, HelpIsNoError) {
   for (const auto& args :
        std::vector<std::vector<std::string>>{{"--help"}, {"serve", "--help"}, {"nodes", "-h"}}) {
@@ -57,6 +69,8 @@ TEST(Arguments, SaysWhatIsWrong) {
       {{"serve", "--port", "x"}, "--port: \"x\""},
       {{"serve", "--no-tls=yes"}, "--no-tls takes no value"},
       {{"serve", "--count", "3"}, "unknown argument --count of serve"},
+      {{"serve", "--recover", "sim-0"}, "unknown argument --recover of serve"},
+      {{"nodes", "--kubeconfig", "k", "--devices", "129"}, "--devices: \"129\""},
       {{"nodes"}, "nodes needs --kubeconfig FILE"},
       {{"nodes", "--kubeconfig", "k", "--count", "-1"}, "--count: \"-1\""},
       {{"nodes", "--kubeconfig", "k", "--heartbeat", "0"}, "--heartbeat: \"0\""},

@@ -94,12 +94,17 @@ void EncodeJson(Value value, const TypeMeta* type, std::string* out);
 Status EncodeProtobuf(std::string_view message, Value value, std::string* out);
 // The k8s\0 envelope around an encoded message.
 void WrapEnvelope(const TypeMeta& type, std::string_view raw, std::string* out);
+// The same around a message that leaves in portions: begin, exactly `raw_size` bytes, end.
+void BeginEnvelope(const TypeMeta& type, size_t raw_size, std::string* out);
+void EndEnvelope(std::string* out);
 // A list from already encoded items (devcluster: each object is encoded once for all watchers):
 // begin, append each item, then WrapEnvelope with the list's type. `remaining` <= 0: none or
 // unknown, left out.
 void BeginProtobufList(std::string_view resource_version, std::string_view continue_token,
                        int64_t remaining, std::string* list);
 void AppendProtobufListItem(std::string_view item, std::string* list);
+// Bytes that AppendProtobufListItem appends for an item of that size.
+size_t ProtobufListItemSize(size_t item);
 // One frame of a watch stream, length included.
 void EncodeProtobufWatchFrame(std::string_view event_type, const TypeMeta& type,
                               std::string_view raw, std::string* out);
@@ -111,5 +116,7 @@ std::string ToJson(Value value);
 
 // Only metadata, as PartialObjectMetadata has it (without kind and apiVersion).
 ObjectPtr MetadataOnly(const Object& object);
+// The same object with another metadata.resourceVersion. REQUIRES: it has one.
+ObjectPtr WithResourceVersion(const Object& object, uint64_t revision);
 
 }  // namespace kcm::host::wire

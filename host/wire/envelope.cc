@@ -101,12 +101,22 @@ Result<ObjectPtr> DecodeEnvelope(std::string_view bytes, const DecodeOptions& op
   return object;
 }
 
-void WrapEnvelope(const TypeMeta& type, std::string_view raw, std::string* out) {
+void BeginEnvelope(const TypeMeta& type, size_t raw_size, std::string* out) {
   out->append(kMagic);
   AppendBytes(1, TypeMetaBytes(type), out);
-  AppendBytes(2, raw, out);
+  AppendVarint(2 << 3 | 2, out);
+  AppendVarint(raw_size, out);
+}
+
+void EndEnvelope(std::string* out) {
   AppendBytes(3, "", out);
   AppendBytes(4, "", out);
+}
+
+void WrapEnvelope(const TypeMeta& type, std::string_view raw, std::string* out) {
+  BeginEnvelope(type, raw.size(), out);
+  out->append(raw);
+  EndEnvelope(out);
 }
 
 void BeginProtobufList(std::string_view resource_version, std::string_view continue_token,
@@ -121,6 +131,8 @@ void BeginProtobufList(std::string_view resource_version, std::string_view conti
   }
   AppendBytes(1, metadata, list);
 }
+
+size_t ProtobufListItemSize(size_t item) { return FieldSize(item); }
 
 void AppendProtobufListItem(std::string_view item, std::string* list) {
   AppendBytes(2, item, list);
@@ -148,6 +160,26 @@ ObjectPtr MetadataOnly(const Object& object) {
   const Value metadata = object.Root().Field(known::kMetadata);
   if (metadata.Has()) builder.Push(flat::kStatic + known::kMetadata, builder.Copy(metadata), 0);
   return builder.Finish(builder.Struct(mark), false);
+}
+
+ObjectPtr WithResourceVersion(const Object& object, uint64_t revision) {
+  ObjectBuilder builder(nullptr);
+  builder.Begin();
+  // Copies the members of `from`; the one named `name` is made by `replace`.
+  const auto copy = [&builder](Value from, std::string_view name, const auto& replace) {
+    const size_t mark = builder.Mark();
+    for (size_t i = 0; i < from.size(); ++i) {
+      const auto [key, member] = from.Entry(i);
+      const uint32_t value = key == name ? replace(member) : builder.Copy(member);
+      builder.Push(builder.String(key), value, static_cast<uint32_t>(i));
+    }
+    return builder.Struct(mark);
+  };
+  const uint32_t root = copy(object.Root(), "metadata", [&](Value metadata) {
+    return copy(metadata, "resourceVersion",
+                [&](Value) { return builder.String(std::to_string(revision), false); });
+  });
+  return builder.Finish(root, object.whole());
 }
 
 }  // namespace kcm::host::wire

@@ -162,7 +162,8 @@ std::string HelpText() {
   kcm-devcluster serve [--port N] [--address A] [--kubeconfig-out FILE] [--data-dir DIR] [--no-tls] [--nodes N]
       Serves the API. --port 0 (the default) takes any free port; the first line printed is the address.
       --kubeconfig-out FILE  writes a kubeconfig of user admin in group system:masters (mode 0600)
-      --data-dir DIR         keeps objects over restarts (default: memory only)
+      --data-dir DIR         keeps objects, certificates and keys over restarts; a write is answered when it is on disk.
+                             One server at a time. With --port N a kubeconfig stays good (default: memory only)
       --no-tls               plain http, every request is admin: for experiments on this machine only
       --nodes N              also runs N simulated nodes and the scheduler, with the flags below
 

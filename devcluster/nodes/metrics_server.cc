@@ -341,7 +341,9 @@ MetricsServer::MetricsServer(host::clock::Clock& clock, std::shared_ptr<ApiServe
 MetricsServer::~MetricsServer() { Stop(); }
 
 Status MetricsServer::Start() {
-  if (Status s = impl_->authority.Init(impl_->address); !s.ok()) return s;
+  if (Status s = impl_->authority.Init(CertificateAuthority::NewAuthorityPem(), impl_->address);
+      !s.ok())
+    return s;
   impl_->http = std::make_unique<HttpServer>(
       impl_->authority.server_context(),
       [impl = impl_.get()](const HttpRequest& request, Connection& connection) {

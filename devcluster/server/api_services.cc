@@ -80,6 +80,13 @@ std::optional<Json> ApiServices::Read(const std::string& name) {
   return object;
 }
 
+void ApiServices::ServeStored() {
+  const ResourcePtr r = state_->resources->Find(kApiServices);
+  if (!r) return;
+  for (const ObjectPtr& object : state_->store->List(*r->table, "", "", 0).items)
+    Serve(std::string(object->Name()));
+}
+
 void ApiServices::Serve(const std::string& name) {
   if (const std::optional<Json> object = Read(name)) Check(name, *object);
 }

@@ -26,7 +26,9 @@ struct Unavailable;
 class ApiServices {
  public:
   explicit ApiServices(State* state) : state_(state) {}
-  // After an APIService was stored (created, changed or loaded).
+  // Once, over a store that outlived its server.
+  void ServeStored();
+  // After an APIService was stored (created or changed).
   void Serve(const std::string& name);
   // After it was removed.
   void Drop(const std::string& name) { Read(name); }

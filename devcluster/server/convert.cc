@@ -197,8 +197,12 @@ ObjectPtr ToFlat(const Json& object) {
 
 ObjectPtr ToFlat(const Json& object, uint64_t revision) {
   Json copy = object;
-  copy["metadata"]["resourceVersion"] = std::to_string(revision);
-  return ToFlat(copy);
+  return ToFlatInPlace(&copy, revision);
+}
+
+ObjectPtr ToFlatInPlace(Json* object, uint64_t revision) {
+  (*object)["metadata"]["resourceVersion"] = std::to_string(revision);
+  return ToFlat(*object);
 }
 
 Json ParseJson(std::string_view text, std::vector<std::string>* duplicates) {

@@ -22,6 +22,8 @@ Json Editable(const host::wire::Object& object, const host::wire::TypeMeta& type
 host::wire::ObjectPtr ToFlat(const Json& object);
 // The same with this metadata.resourceVersion.
 host::wire::ObjectPtr ToFlat(const Json& object, uint64_t revision);
+// The same without a copy of the tree: the revision is written into it.
+host::wire::ObjectPtr ToFlatInPlace(Json* object, uint64_t revision);
 
 // Bounded parse of a JSON body: throws Failure 400 with `what` in front. `duplicates` (may be
 // nullptr) gets the path of each member that occurs twice; the last one wins.

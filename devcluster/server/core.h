@@ -37,6 +37,8 @@ struct State {
   std::string url;  // of this server, for discovery
   std::string address_and_port;
   bool watch_list = true;
+  bool gather_events =
+      true;  // busy watches wait some milliseconds of real time to send more at once
   std::atomic<uint64_t> watch_epoch{
       0};  // moves when all watches must end; watches are woken after it moved
   std::atomic<bool> stopping{false};

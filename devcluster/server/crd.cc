@@ -2,6 +2,7 @@
 // Custom resources (crd.h).
 #include "devcluster/server/crd.h"
 
+#include <set>
 #include <vector>
 
 #include "devcluster/server/convert.h"
@@ -57,20 +58,33 @@ void CustomKinds::Serve(const std::string& name) {
   });
 }
 
+void CustomKinds::ServeStored() {
+  const ResourcePtr crds = state_->resources->Find(kCrds);
+  if (!crds) return;
+  for (const ObjectPtr& crd : state_->store->List(*crds->table, "", "", 0).items)
+    Serve(std::string(crd->Name()));
+  std::set<std::string> known;
+  for (const auto& [gvr, r] : state_->resources->Current()->by_gvr)
+    known.insert((r->kind->storage_version.empty() ? gvr.group : r->kind->storage_group) + "/" +
+                 gvr.resource);
+  for (const std::string& table : state_->store->NamesInUse()) {
+    const size_t slash = table.find('/');
+    // A built-in resource that this build does not have is not ours to remove.
+    const std::string_view group = std::string_view(table).substr(0, slash);
+    if (known.contains(table) || group.find('.') == std::string_view::npos ||
+        group.ends_with(".k8s.io"))
+      continue;
+    const std::string crd = table.substr(slash + 1) + "." + table.substr(0, slash);
+    if (!state_->store->Get(*crds->table, crd)) Drop(crd);
+  }
+  groups_.ServeStored();
+}
+
 void CustomKinds::Drop(const std::string& name) {
   const size_t dot = name.find('.');
   if (dot == std::string::npos) return;
-  Store::Table* table = state_->store->OpenTable(name.substr(dot + 1) + "/" + name.substr(0, dot));
-  const std::shared_ptr<const ResourceSet> set = state_->resources->Current();
-  for (const auto& [gvr, r] : set->by_gvr) {
-    if (r->table != table) continue;
-    for (const ObjectPtr& object : state_->store->List(*table, "", "", 0).items) {
-      const Json json = Editable(*object, r->stored_type);
-      state_->store->Remove(*table, object->Key(), object,
-                            [&](uint64_t rv) { return ToFlat(json, rv); });
-    }
-    break;
-  }
+  Store::Table* table = state_->store->FindTable(name.substr(dot + 1) + "/" + name.substr(0, dot));
+  if (table != nullptr) state_->store->RemoveAll(*table);
   state_->resources->SetCustom(name, {});
 }
 

@@ -15,6 +15,10 @@ namespace kcm::devcluster {
 class CustomKinds {
  public:
   explicit CustomKinds(State* state) : state_(state), groups_(state) {}
+  // Once, over a store that outlived its server: serves the stored CRDs and APIServices, and
+  // finishes what an end at the wrong moment left undone: status of a new CRD, objects of a removed
+  // one.
+  void ServeStored();
   // After a CRD was stored (created or changed): serves what it declares and writes its status
   // conditions.
   void Serve(const std::string& crd);

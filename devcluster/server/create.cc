@@ -220,11 +220,12 @@ ObjectPtr CreateObject(const State& state, Request& request, const Resource& r,
     }
     const std::string name = TextAt(next, {"metadata", "name"});
     const std::string key = Store::Key(request.info.ns, name);
-    const Json stored = StoredForm(r, std::move(next));
+    Json stored = StoredForm(r, std::move(next));
     if (options.dry_run) {
       if (!state.store->Get(*r.table, key)) return ToFlat(stored);
-    } else if (ObjectPtr done = state.store->Put(*r.table, key, ObjectPtr(),
-                                                 [&](uint64_t rv) { return ToFlat(stored, rv); })) {
+    } else if (ObjectPtr done = state.store->Put(*r.table, key, ObjectPtr(), [&](uint64_t rv) {
+                 return ToFlatInPlace(&stored, rv);
+               })) {
       AfterWrite(state, r, name, false);
       return done;
     }
@@ -329,7 +330,7 @@ ObjectPtr UpdateObject(const State& state, Request& request, const Resource& r,
     if (r.kind->validate_update)
       RefuseInvalid(r, next, r.kind->validate_update(next, current, request.info));
     if (RunFinalAdmission(state, request, r, next, &current, options.dry_run)) continue;
-    const Json result = StoredForm(r, std::move(next));
+    Json result = StoredForm(r, std::move(next));
     if (options.dry_run) return ToFlat(result);
     if (MayVanish(result)) {
       // The last finalizer is gone: this update is the deletion. It answers with the object as
@@ -343,8 +344,8 @@ ObjectPtr UpdateObject(const State& state, Request& request, const Resource& r,
       continue;
     }
     if (result == Editable(*stored, r.stored_type)) return stored;
-    if (ObjectPtr done = state.store->Put(*r.table, key, stored,
-                                          [&](uint64_t rv) { return ToFlat(result, rv); })) {
+    if (ObjectPtr done = state.store->Put(
+            *r.table, key, stored, [&](uint64_t rv) { return ToFlatInPlace(&result, rv); })) {
       AfterWrite(state, r, name, false);
       return done;
     }

@@ -76,6 +76,8 @@ const char* ReasonPhrase(int code) {
       return "Service Unavailable";
     case 504:
       return "Gateway Timeout";
+    case 507:
+      return "Insufficient Storage";
     default:
       return "Status";
   }
@@ -331,6 +333,21 @@ bool Connection::Chunk(std::string_view bytes) {
   out.reserve(bytes.size() + 24);
   out.append(size, end).append("\r\n").append(bytes).append("\r\n");
   return Write(out);
+}
+
+bool Connection::ChunkInPlace(std::string* frame) {
+  bool ok = true;
+  if (!head_ && frame->size() > kChunkRoom) {
+    // Eight digits; leading zeros are allowed.
+    size_t left = frame->size() - kChunkRoom;
+    for (size_t i = 8; i > 0; --i, left >>= 4) (*frame)[i - 1] = "0123456789abcdef"[left & 15];
+    (*frame)[8] = '\r';
+    (*frame)[9] = '\n';
+    frame->append("\r\n");
+    ok = Write(*frame);
+  }
+  frame->resize(kChunkRoom);
+  return ok;
 }
 
 bool Connection::EndChunked() { return head_ || Write("0\r\n\r\n"); }

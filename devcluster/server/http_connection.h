@@ -65,6 +65,10 @@ class Connection {
   // Chunked answer: Begin, any number of Chunk, End.
   bool BeginChunked(int code, std::string_view content_type, std::string_view headers);
   bool Chunk(std::string_view bytes);
+  // The same without a copy, for streams: `frame` is kChunkRoom bytes of anything and then the
+  // content; afterwards it is the room alone again.
+  static constexpr size_t kChunkRoom = 10;
+  bool ChunkInPlace(std::string* frame);
   bool EndChunked();
 
   // Waits until `wake_fd` is readable, the client has closed, or `timeout_ms` (real time, -1: none)

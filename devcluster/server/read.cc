@@ -16,6 +16,7 @@ using host::wire::TypeMeta;
 namespace {
 
 constexpr size_t kFlushBytes = 256 * 1024;  // a large list leaves in portions of this size
+constexpr size_t kKeptBytes = 4 * 1024 * 1024;
 
 // A revision of the future: the reference waits three seconds for it and then gives up; nothing of
 // ours lags behind the store, so there is nothing to wait for.
@@ -193,14 +194,14 @@ Answer SendJsonList(Request& request, const Resource& r, const Page& page, const
   return sender.Finish();
 }
 
-// The envelope's raw bytes have a length in front, so the body is put together before it leaves.
+// The envelope's raw bytes have a length in front. A list of moderate size is encoded once and
+// kept; of a large one the rest is encoded twice, first for its size, so that memory stays bounded.
 Answer SendProtobufList(Request& request, const Resource& r, const Page& page, const Media& media) {
   const bool partial = media.as == Media::As::kPartialList;
   const TypeMeta type =
       partial ? TypeMeta{"meta.k8s.io/" + media.version, "PartialObjectMetadataList"} : r.list_type;
-  std::string raw, one;
-  host::wire::BeginProtobufList(std::to_string(page.revision), page.next, page.remaining, &raw);
-  for (const ObjectPtr& item : page.items) {
+  std::string one;
+  const auto encode = [&](const ObjectPtr& item) {
     one.clear();
     const Status encoded =
         partial ? host::wire::EncodeProtobuf("meta.v1.PartialObjectMetadata",
@@ -208,11 +209,28 @@ Answer SendProtobufList(Request& request, const Resource& r, const Page& page, c
                 : host::wire::EncodeProtobuf(r.message, item->Root(), &one);
     if (!encoded.ok())
       Fail(Untyped("cannot encode " + item->Key() + ": " + encoded.error().message));
-    host::wire::AppendProtobufListItem(one, &raw);
+  };
+  std::string kept;
+  host::wire::BeginProtobufList(std::to_string(page.revision), page.next, page.remaining, &kept);
+  size_t size = kept.size(), next = 0;
+  for (size_t i = 0; i < page.items.size(); ++i) {
+    encode(page.items[i]);
+    size += host::wire::ProtobufListItemSize(one.size());
+    if (next < i || kept.size() >= kKeptBytes) continue;
+    host::wire::AppendProtobufListItem(one, &kept);
+    next = i + 1;
   }
   BodySender sender(request, media.ContentType());
-  host::wire::WrapEnvelope(type, raw, &sender.out());
-  sender.MaybeFlush();
+  host::wire::BeginEnvelope(type, size, &sender.out());
+  sender.out() += kept;
+  kept = std::string();
+  bool good = sender.MaybeFlush();
+  for (; good && next < page.items.size(); ++next) {
+    encode(page.items[next]);
+    host::wire::AppendProtobufListItem(one, &sender.out());
+    good = sender.MaybeFlush();
+  }
+  host::wire::EndEnvelope(&sender.out());
   return sender.Finish();
 }
 

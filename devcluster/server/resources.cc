@@ -77,7 +77,7 @@ ResourcePtr Resources::Make(const std::shared_ptr<const ResourceKind>& kind) {
   r->stored_type = {own_store ? r->type.api_version : GroupVersion(group, kind->storage_version),
                     kind->kind};
   r->stored_form = !kind->from_storage;
-  r->table = store_->OpenTable(group + "/" + gvr.resource);
+  r->table = store_->OpenTable(group + "/" + gvr.resource, r->stored_type);
   if (!kind->custom)
     r->message = std::string(host::wire::MessageFor(r->type.api_version, kind->kind));
   return r;

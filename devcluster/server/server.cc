@@ -10,6 +10,7 @@
 #include "devcluster/server/convert.h"
 #include "devcluster/server/core.h"
 #include "devcluster/server/crd.h"
+#include "devcluster/server/data_dir.h"
 #include "devcluster/server/dispatch.h"
 #include "devcluster/server/faults.h"
 #include "devcluster/server/gzip.h"
@@ -87,6 +88,8 @@ struct Server::Impl {
 
   Status Start();
   void Stop();
+  Status OpenStore(host::clock::Clock* clock);
+  Status MakeKeys();
   void SeedStore();
   void Handle(const HttpRequest& http, Connection& connection);
   bool BreakIt(const Fault& fault, const HttpRequest& http, Connection& connection, Answer* answer);
@@ -95,6 +98,7 @@ struct Server::Impl {
   const ServerOptions options;
   std::unique_ptr<host::clock::Clock> own_clock;
   std::unique_ptr<KindRegistry> kinds;
+  std::unique_ptr<DataDir> data;  // nullptr: memory only
   std::unique_ptr<Store> store;
   std::unique_ptr<Resources> resources;
   std::unique_ptr<TokenIssuer> tokens;
@@ -114,26 +118,15 @@ struct Server::Impl {
 
 Status Server::Impl::Start() {
   if (running) return MakeError(Code::kInternal, "the server is already started");
-  if (!options.data_dir.empty()) {
-    return MakeError(
-        Code::kUnsupported,
-        "cannot keep objects in " + options.data_dir +
-            ": this server holds them in memory only; start it without a data directory");
-  }
   host::clock::Clock* clock = options.clock;
   if (clock == nullptr) {
     own_clock = host::clock::MakeRealClock();
     clock = own_clock.get();
   }
   kinds = MakeKindRegistry();
-  store = std::make_unique<Store>(clock);
+  if (const Status opened = OpenStore(clock); !opened.ok()) return opened;
   resources = std::make_unique<Resources>(kinds.get(), store.get());
-  tokens = std::make_unique<TokenIssuer>();
-  if (!tokens->ok())
-    return MakeError(Code::kInternal, "cannot make a token signing key: OpenSSL failed");
-  if (options.tls) {
-    if (const Status made = authority.Init(options.address); !made.ok()) return made;
-  }
+  if (const Status keys = MakeKeys(); !keys.ok()) return keys;
   state.clock = clock;
   state.kinds = kinds.get();
   state.store = store.get();
@@ -142,11 +135,17 @@ Status Server::Impl::Start() {
   state.reader = &reader;
   state.server_version = options.server_version;
   state.watch_list = options.watch_list;
+  state.gather_events = options.clock == nullptr;  // a test's own time must not wait for real time
   state.stopping = false;
   stop_waker.Drain();
-  SeedStore();
   custom = std::make_unique<CustomKinds>(&state);
   state.custom = custom.get();
+  try {
+    SeedStore();
+    custom->ServeStored();
+  } catch (const Failure& f) {
+    return MakeError(Code::kInvalid, f.error.message);
+  }
   http =
       std::make_unique<HttpServer>(options.tls ? authority.server_context() : nullptr,
                                    [this](const HttpRequest& r, Connection& c) { Handle(r, c); });
@@ -158,7 +157,44 @@ Status Server::Impl::Start() {
   return Ok();
 }
 
+Status Server::Impl::OpenStore(host::clock::Clock* clock) {
+  // An earlier run of this server still holds the directory.
+  store.reset();
+  data.reset();
+  store = std::make_unique<Store>(clock);
+  if (options.data_dir.empty()) return Ok();
+  Result<std::unique_ptr<DataDir>> dir = DataDir::Open(options.data_dir);
+  if (!dir.ok()) return dir.error();
+  data = std::move(*dir);
+  Result<std::unique_ptr<Journal>> journal = Journal::Open(data->File("objects.sqlite"));
+  if (!journal.ok()) return journal.error();
+  return store->Open(std::move(*journal));
+}
+
+Status Server::Impl::MakeKeys() {
+  const auto text = [this](const char* name,
+                           const std::function<std::string()>& make) -> Result<std::string> {
+    return data ? data->ReadOrMake(name, make) : Result<std::string>(make());
+  };
+  const auto in_file = [this](const char* name, const std::string& why) {
+    return MakeError(Code::kInvalid, data ? "cannot use " + data->File(name) + ": " + why +
+                                                ": restore it, or remove it to get a new one"
+                                          : why);
+  };
+  const Result<std::string> key = text("service-account.pem", NewKeyPem);
+  if (!key.ok()) return key.error();
+  tokens = std::make_unique<TokenIssuer>(*key);
+  if (!tokens->ok()) return in_file("service-account.pem", "it is not a private key on P-256");
+  if (!options.tls) return Ok();
+  const Result<std::string> ca = text("ca.pem", CertificateAuthority::NewAuthorityPem);
+  if (!ca.ok()) return ca.error();
+  if (const Status made = authority.Init(*ca, options.address); !made.ok())
+    return in_file("ca.pem", made.error().message);
+  return Ok();
+}
+
 void Server::Impl::SeedStore() {
+  std::vector<Store::Creation> creations;
   for (const KindRegistry::Seed& seed : kinds->Seeds()) {
     const ResourcePtr r = resources->Find(seed.gvr);
     if (!r) continue;
@@ -171,9 +207,11 @@ void Server::Impl::SeedStore() {
       metadata["creationTimestamp"] = FormatSeconds(state.clock->Now());
     const std::string key =
         Store::Key(TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"}));
-    store->Put(*r->table, key, ObjectPtr(),
-               [&](uint64_t revision) { return ToFlat(object, revision); });
+    creations.push_back({r->table, key, [object = std::move(object)](uint64_t revision) {
+                           return ToFlat(object, revision);
+                         }});
   }
+  store->CreateMissing(creations);
 }
 
 void Server::Impl::Stop() {
@@ -184,6 +222,8 @@ void Server::Impl::Stop() {
   stop_waker.Wake();
   store->WakeAll();
   http->Stop();
+  store->Close();
+  data.reset();
 }
 
 // True when the request is over (answered or dropped); false: handle it as usual.

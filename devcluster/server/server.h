@@ -17,7 +17,9 @@ struct ServerOptions {
   uint16_t port = 0;  // 0: any free port, see Server::port()
   bool tls = true;    // false: plain http (every request is user admin in system:masters, as a test
                       // convenience)
-  std::string data_dir;  // empty: memory only
+  // Keeps objects and keys over restarts (data_dir.h): a write is answered when it is on disk. Made
+  // when absent; one server at a time. Empty: memory only.
+  std::string data_dir;
   std::string server_version = "v1.36.2";
   host::clock::Clock* clock = nullptr;  // nullptr: the real clock. Must outlive the server.
   bool watch_list = true;  // false: behave as a 1.28 server (422 for sendInitialEvents)

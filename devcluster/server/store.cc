@@ -61,15 +61,39 @@ void Waker::Drain() {
 }
 
 Store::Store(host::clock::Clock* clock) : clock_(clock) {}
+Store::~Store() { Close(); }
 
-Store::Table* Store::OpenTable(const std::string& name) {
-  const std::lock_guard lock(tables_mutex_);
+Store::Table* Store::TableOf(const std::string& name) {
   std::unique_ptr<Table>& slot = tables_[name];
   if (!slot) {
     slot = std::make_unique<Table>();
+    slot->name_ = name;
     slot->floor_ = revision();
   }
   return slot.get();
+}
+
+Store::Table* Store::OpenTable(const std::string& name, const host::wire::TypeMeta& type) {
+  const std::lock_guard lock(tables_mutex_);
+  Table* table = TableOf(name);
+  const std::lock_guard inside(table->mutex_);
+  table->type_ = std::make_shared<const host::wire::TypeMeta>(type);
+  return table;
+}
+
+Store::Table* Store::FindTable(const std::string& name) {
+  const std::lock_guard lock(tables_mutex_);
+  const auto it = tables_.find(name);
+  return it == tables_.end() ? nullptr : it->second.get();
+}
+
+std::vector<std::string> Store::NamesInUse() const {
+  std::vector<std::string> names;
+  const std::lock_guard lock(tables_mutex_);
+  for (const auto& [name, table] : tables_) {
+    if (Count(*table) > 0) names.push_back(name);
+  }
+  return names;
 }
 
 std::string Store::Key(std::string_view ns, std::string_view name) {
@@ -82,7 +106,7 @@ std::string Store::Key(std::string_view ns, std::string_view name) {
 ObjectPtr Store::Get(const Table& table, std::string_view key) const {
   const std::lock_guard lock(table.mutex_);
   const auto it = table.objects_.find(key);
-  return it == table.objects_.end() ? ObjectPtr() : it->second;
+  return it == table.objects_.end() ? ObjectPtr() : it->second.object;
 }
 
 size_t Store::Count(const Table& table) const {
@@ -127,58 +151,11 @@ Store::Listed Store::List(const Table& table, std::string_view ns, std::string_v
       if (past->second) out.items.push_back(past->second);
       ++past;
     } else {
-      out.items.push_back(it->second);
+      out.items.push_back(it->second.object);
     }
   }
   take_past(nullptr);
   return out;
-}
-
-ObjectPtr Store::Put(Table& table, const std::string& key, const ObjectPtr& expected,
-                     const Builder& build) {
-  return Commit(table, key, expected, build, false);
-}
-
-ObjectPtr Store::Remove(Table& table, const std::string& key, const ObjectPtr& expected,
-                        const Builder& build) {
-  return Commit(table, key, expected, build, true);
-}
-
-ObjectPtr Store::Commit(Table& table, const std::string& key, const ObjectPtr& expected,
-                        const Builder& build, bool remove) {
-  // The object carries its revision, which is known only under the lock. Building takes longer than
-  // everything else, so it is built for the likely revision first and again only when another write
-  // came in between.
-  uint64_t revision = revision_.load() + 1;
-  ObjectPtr object = build(revision);
-  auto event = std::make_shared<StoreEvent>();
-  event->time = clock_->Monotonic();
-  const std::lock_guard lock(table.mutex_);
-  const auto it = table.objects_.find(key);
-  if ((it == table.objects_.end() ? ObjectPtr() : it->second) != expected) return ObjectPtr();
-  uint64_t before = revision - 1;
-  if (!revision_.compare_exchange_strong(before, revision)) {
-    revision = revision_.fetch_add(1) + 1;
-    object = build(revision);
-  }
-  event->revision = revision;
-  event->object = object;
-  event->previous = expected;
-  event->type = remove     ? StoreEvent::Type::kDeleted
-                : expected ? StoreEvent::Type::kModified
-                           : StoreEvent::Type::kAdded;
-  if (remove) {
-    table.objects_.erase(it);
-  } else if (expected) {
-    it->second = object;
-  } else {
-    table.objects_.emplace(key, object);
-  }
-  table.history_.push_back(event);
-  table.revision_.store(revision);
-  Trim(table, event->time);
-  for (Waker* w : table.wakers_) w->Wake();
-  return object;
 }
 
 void Store::Trim(Table& table, host::clock::MonoTime now) {

@@ -4,6 +4,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -78,24 +79,58 @@ void OpensslFree::operator()(X509* p) const { X509_free(p); }
 
 PrivateKey NewEcKey() { return PrivateKey(EVP_EC_gen("P-256")); }
 
-Status CertificateAuthority::Init(const std::string& address) {
+std::string NewKeyPem() {
+  const PrivateKey key = NewEcKey();
+  return key ? KeyPem(key.get()) : std::string();
+}
+
+PrivateKey ReadKeyPem(const std::string& pem) {
+  const std::unique_ptr<BIO, FreeBio> bio(
+      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  // The empty password keeps OpenSSL from asking the terminal for one.
+  std::string no_password;
+  PrivateKey key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, no_password.data()));
+  char group[32] = "";
+  size_t size = 0;
+  if (key && (EVP_PKEY_get_group_name(key.get(), group, sizeof group, &size) != 1 ||
+              std::string_view(group, size) != SN_X9_62_prime256v1)) {
+    key.reset();
+  }
+  if (!key) ERR_clear_error();
+  return key;
+}
+
+std::string CertificateAuthority::NewAuthorityPem() {
+  const PrivateKey key = NewEcKey();
+  const Certificate ca = key ? NewCertificate(key.get()) : Certificate();
+  if (!ca) return "";
+  X509_NAME* subject = X509_get_subject_name(ca.get());
+  AddName(subject, "CN", "kubernetes");
+  X509_set_issuer_name(ca.get(), subject);
+  if (!AddExtension(ca.get(), ca.get(), NID_basic_constraints, "critical,CA:TRUE") ||
+      !AddExtension(ca.get(), ca.get(), NID_key_usage,
+                    "critical,digitalSignature,keyEncipherment,keyCertSign") ||
+      !AddExtension(ca.get(), ca.get(), NID_subject_key_identifier, "hash") ||
+      X509_sign(ca.get(), key.get(), EVP_sha256()) == 0) {
+    return "";
+  }
+  return KeyPem(key.get()) + CertificatePem(ca.get());
+}
+
+Status CertificateAuthority::Init(const std::string& authority_pem, const std::string& address) {
   const auto fail = [](const char* what) {
     return MakeError(Code::kInternal,
                      std::string("cannot make the cluster's certificates: OpenSSL: ") + what);
   };
-  ca_key_ = NewEcKey();
-  if (!ca_key_) return fail("key");
-  ca_ = NewCertificate(ca_key_.get());
-  if (!ca_) return fail("certificate");
-  X509_NAME* subject = X509_get_subject_name(ca_.get());
-  AddName(subject, "CN", "kubernetes");
-  X509_set_issuer_name(ca_.get(), subject);
-  if (!AddExtension(ca_.get(), ca_.get(), NID_basic_constraints, "critical,CA:TRUE") ||
-      !AddExtension(ca_.get(), ca_.get(), NID_key_usage,
-                    "critical,digitalSignature,keyEncipherment,keyCertSign") ||
-      !AddExtension(ca_.get(), ca_.get(), NID_subject_key_identifier, "hash") ||
-      X509_sign(ca_.get(), ca_key_.get(), EVP_sha256()) == 0) {
-    return fail("CA");
+  ca_key_ = ReadKeyPem(authority_pem);
+  const std::unique_ptr<BIO, FreeBio> bio(
+      BIO_new_mem_buf(authority_pem.data(), static_cast<int>(authority_pem.size())));
+  ca_.reset(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  if (!ca_key_ || !ca_ || X509_check_private_key(ca_.get(), ca_key_.get()) != 1) {
+    ERR_clear_error();
+    return MakeError(Code::kInvalid,
+                     "the cluster's certificate authority is not a private key and its "
+                     "certificate in PEM");
   }
   ca_pem_ = CertificatePem(ca_.get());
 
@@ -122,6 +157,8 @@ Status CertificateAuthority::Init(const std::string& address) {
   // Hundreds of idle watches: give their buffers back. No session tickets: each would be kept for
   // nothing.
   SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_AUTO_RETRY);
+  // A record's head and body in one read.
+  SSL_CTX_set_read_ahead(c, 1);
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(c, 0);
   SSL_CTX_set_options(c, SSL_OP_NO_TICKET);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cluster's own certificate authority: server certificate, client certificates, service account
-// key. All in memory, new at every start; ECDSA P-256, because a key is made in less than a
-// millisecond. TLS validity is real time by design.
+// key. ECDSA P-256, because a key is made in less than a millisecond. The authority's key and the
+// service account key are texts that the caller may keep over restarts; the server's own
+// certificate is new at every start. TLS validity is real time by design.
 #pragma once
 #include <memory>
 #include <string>
@@ -29,13 +30,18 @@ struct KeyPair {
 };
 
 PrivateKey NewEcKey();  // nullptr when OpenSSL fails
+std::string NewKeyPem();  // "" when OpenSSL fails
+// nullptr when the text holds no private key on P-256.
+PrivateKey ReadKeyPem(const std::string& pem);
 
 // Immutable after Init; thread-safe.
 class CertificateAuthority {
  public:
-  // Makes the CA and a server context for `address` (besides 127.0.0.1, localhost and the
-  // in-cluster names).
-  Status Init(const std::string& address);
+  // Key and certificate of a new authority, one text; "" when OpenSSL fails.
+  static std::string NewAuthorityPem();
+  // Takes the authority of NewAuthorityPem and makes a server context for `address` (besides
+  // 127.0.0.1, localhost and the in-cluster names).
+  Status Init(const std::string& authority_pem, const std::string& address);
   SSL_CTX* server_context() const { return context_.get(); }
   const std::string& ca_pem() const { return ca_pem_; }
   // A client certificate: CN = user, O = each group.

@@ -63,7 +63,7 @@ bool VerifyEs256(EVP_PKEY* key, std::string_view text, std::string_view raw) {
 
 }  // namespace
 
-TokenIssuer::TokenIssuer() : key_(NewEcKey()) {}
+TokenIssuer::TokenIssuer(const std::string& key_pem) : key_(ReadKeyPem(key_pem)) {}
 
 std::string TokenIssuer::Sign(const Json& claims) const {
   Json all = claims;

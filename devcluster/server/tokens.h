@@ -13,7 +13,8 @@ namespace kcm::devcluster {
 // Immutable, thread-safe.
 class TokenIssuer {
  public:
-  TokenIssuer();
+  // `key_pem`: a text of NewKeyPem.
+  explicit TokenIssuer(const std::string& key_pem);
   bool ok() const { return key_ != nullptr; }
   static const char* Issuer() { return "https://kubernetes.default.svc"; }
   // A token with these claims; iss is added.

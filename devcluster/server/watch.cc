@@ -21,6 +21,12 @@ using host::wire::TypeMeta;
 namespace {
 
 constexpr size_t kBatch = 256;
+constexpr size_t kFlushBytes = 64 * 1024;
+constexpr size_t kIdleBytes = 16 * 1024;
+// A watch sends every event at once, up to this many times in a row; then once per period, with all
+// that came in meanwhile. At 2 000 events a second that is a tenth of the writes and wake-ups.
+constexpr int kBurst = 20;
+constexpr Duration kGatherPeriod = std::chrono::milliseconds(5);
 constexpr Duration kBookmarkEvery = std::chrono::minutes(1);
 constexpr Duration kBookmarkBeforeEnd = std::chrono::seconds(2);
 
@@ -58,6 +64,7 @@ class Watch {
   bool SendFrame(const char* type, std::string_view object_bytes);
   bool Relevant(const Object& object) const;
   bool Flush();
+  bool Gather();
   void SetTimer(MonoTime when);
   MonoTime NextDeadline() const;
   bool OnTime();
@@ -74,9 +81,12 @@ class Watch {
   bool initial_ = false;
   bool columns_sent_ = false;
   MonoTime end_, bookmark_;
+  MonoTime sent_at_;  // start of the period that the next send belongs to
+  int burst_ = kBurst;
   host::clock::TimerId timer_ = 0;
   MonoTime timer_at_ = MonoTime::Max();
-  std::string buffer_;
+  std::string buffer_ =
+      std::string(Connection::kChunkRoom, ' ');  // frames behind the room of a chunk
 };
 
 bool Watch::Relevant(const Object& object) const {
@@ -154,16 +164,10 @@ bool Watch::SendFrame(const char* type, std::string_view object_bytes) {
         .append(object_bytes)
         .append("}\n");
   }
-  return buffer_.size() < 64 * 1024 || Flush();
+  return buffer_.size() < kFlushBytes || Flush();
 }
 
-bool Watch::Flush() {
-  if (buffer_.empty()) return true;
-  const bool ok = request_.connection->Chunk(buffer_);
-  buffer_.clear();
-  if (buffer_.capacity() > 64 * 1024) buffer_.shrink_to_fit();
-  return ok;
-}
+bool Watch::Flush() { return request_.connection->ChunkInPlace(&buffer_); }
 
 bool Watch::SendObject(const char* type, const ObjectPtr& object, const StoreEvent* shared) {
   const bool table = media_.as == Media::As::kTable;
@@ -242,6 +246,25 @@ MonoTime Watch::NextDeadline() const {
   return options_.bookmarks ? std::min(bookmark_, end_) : end_;
 }
 
+// After a batch was sent: waits when there were too many of late. False: the client is gone.
+bool Watch::Gather() {
+  if (!state_.gather_events) return true;
+  const MonoTime now = state_.clock->Monotonic();
+  const auto periods = std::max<int64_t>(0, (now - sent_at_) / kGatherPeriod);
+  if (periods > 0) {
+    burst_ = static_cast<int>(std::min<int64_t>(kBurst, burst_ + periods));
+    sent_at_ = now;
+  }
+  if (burst_ > 0) {
+    --burst_;
+    return true;
+  }
+  // Wakes of writers do not shorten this: the waker is not armed.
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(kGatherPeriod - (now - sent_at_));
+  waker_.Drain();
+  return request_.connection->AwaitWake(waker_.fd(), static_cast<int>(left.count()));
+}
+
 // False: the watch's time is over.
 bool Watch::OnTime() {
   const MonoTime now = state_.clock->Monotonic();
@@ -290,7 +313,14 @@ void Watch::Run() {
     good = OnTime() && Flush();
     if (!good) break;
     SetTimer(NextDeadline());
-    if (!events.empty()) continue;
+    if (!events.empty()) {
+      waker_.Disarm();
+      good = Gather();
+      ended_cleanly = good;
+      continue;
+    }
+    // Nothing to do: a watch that waits keeps no large buffer.
+    if (buffer_.capacity() > kIdleBytes) buffer_.shrink_to_fit();
     if (state_.stopping || state_.watch_epoch.load() != epoch) break;
     good = c.AwaitWake(waker_.fd(), -1);
     ended_cleanly = good;

@@ -153,7 +153,7 @@ class AggregatedGroup : public Extensions {
  protected:
   void SetUp() override {
     Extensions::SetUp();
-    ASSERT_TRUE(authority_.Init("127.0.0.1").ok());
+    ASSERT_TRUE(authority_.Init(CertificateAuthority::NewAuthorityPem(), "127.0.0.1").ok());
     backend_ = std::make_unique<HttpServer>(
         authority_.server_context(), [this](const HttpRequest& request, Connection& connection) {
           Answer(request, connection);

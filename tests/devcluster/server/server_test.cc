@@ -416,13 +416,31 @@ TEST_F(DevclusterServer, CustomResourcesAreServedAndGoWithTheirDefinition) {
   EXPECT_EQ(api_->Get(widgets).code, 404);
 }
 
-TEST(DevclusterServerStart, RefusesADataDirectory) {
-  ServerOptions options;
-  options.data_dir = "/tmp/nowhere";
-  Server server(options);
-  const Status started = server.Start();
-  ASSERT_FALSE(started.ok());
-  EXPECT_NE(started.error().message.find("memory only"), std::string::npos);
+// A client that opens a watch and does not read fills its socket; nobody waits for it.
+TEST_F(DevclusterServer, ASlowWatcherHoldsUpNoWriterAndMustListAgain) {
+  const std::string filler(500'000, 'x');
+  WatchStream slow(server_->port(), std::string(kMaps) + "?watch=1");
+  api_->Post(kMaps, Map("first"));
+  EXPECT_EQ(slow.Next()["object"]["metadata"]["name"], "first");
+  // More than two sockets hold, then some that the watch can not have looked at.
+  for (int i = 0; i < 60; ++i)
+    ASSERT_EQ(api_->Post(kMaps, Map("big" + std::to_string(i), {{"x", filler}})).code, 201);
+  for (int i = 0; i < 10; ++i)
+    ASSERT_EQ(api_->Post(kMaps, Map("small" + std::to_string(i))).code, 201);
+  server_->Compact();
+  int seen = 0;
+  Json last;
+  for (Json e = slow.Next(); !e.is_null(); e = slow.Next()) {
+    last = std::move(e);
+    if (last["type"] == "ADDED") {
+      EXPECT_EQ(last["object"]["metadata"]["name"], "big" + std::to_string(seen)) << "in order";
+      ++seen;
+    }
+  }
+  EXPECT_EQ(last["type"], "ERROR");
+  EXPECT_EQ(last["object"]["code"], 410);
+  EXPECT_GT(seen, 0);
+  EXPECT_LE(seen, 60);
 }
 
 TEST_F(DevclusterServer, HostileRequestsGetAnErrorAndNothingElse) {

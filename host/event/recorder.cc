@@ -59,7 +59,7 @@ struct EventRecorder::Impl {
   bool Enqueue(Event event) {
     {
       std::lock_guard lock(mutex);
-      if (stopping) return true;
+      if (stopping || ended) return true;
       if (queue.size() >= options.queue_limit) return false;
       queue.push_back(std::move(event));
     }
@@ -73,17 +73,30 @@ struct EventRecorder::Impl {
       {
         std::unique_lock lock(mutex);
         options.clock->Wait(lock, changed, clock::MonoTime::Max(),
-                            [this] { return stopping || !queue.empty(); });
-        if (stopping) return;
+                            [this] { return stopping || finishing || !queue.empty(); });
+        if (stopping || queue.empty()) {
+          ended = true;
+          return;
+        }
         event = std::move(queue.front());
         queue.pop_front();
+        writing = true;
       }
       const std::string involved = event.involved.name;
       const Decision decision =
           options.correlator->Correlate(std::move(event), options.clock->Monotonic(),
                                         [&] { return FreshName(involved, options.clock->Now()); });
       if (decision.write != Decision::Write::kSkip) Write(decision);
+      const std::lock_guard lock(mutex);
+      writing = false;
     }
+  }
+
+  void Join() {
+    std::lock_guard lock(join_mutex);
+    if (!writer.joinable()) return;
+    const clock::BusyPause pause(*options.clock);  // the writer may wait on the clock
+    writer.join();
   }
 
   // Tries until written, refused, stopped or out of tries.
@@ -143,7 +156,9 @@ struct EventRecorder::Impl {
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::deque<Event> queue;
-  bool stopping = false;
+  bool stopping = false, finishing = false;
+  bool writing = false;  // an event is out of the queue and not written yet
+  bool ended = false;    // the writer is gone
   int64_t last_nanos = 0;
   std::mt19937_64 random{std::random_device()()};  // writer thread only
   std::mutex join_mutex;
@@ -204,10 +219,21 @@ void EventRecorder::Stop() {
   }
   impl_->changed.notify_all();
   impl_->options.sink->Cancel();
-  std::lock_guard lock(impl_->join_mutex);
-  if (!impl_->writer.joinable()) return;
-  const clock::BusyPause pause(*impl_->options.clock);  // the writer may wait on the clock
-  impl_->writer.join();
+  impl_->Join();
+}
+
+void EventRecorder::Finish() {
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->finishing = true;
+  }
+  impl_->changed.notify_all();
+  impl_->Join();
+}
+
+bool EventRecorder::Idle() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->queue.empty() && !impl_->writing;
 }
 
 size_t EventRecorder::Queued() const {

@@ -7,7 +7,7 @@
 //   replica set web-1 to 3");
 //
 // Guarantees: Record never waits for the server; what does not fit the queue is dropped and logged.
-// Stop and the process' end abandon what is still queued.
+// Stop and the process' end abandon what is still queued; Finish writes it.
 #pragma once
 #include <memory>
 #include <string>
@@ -64,7 +64,12 @@ class EventRecorder {
   // Abandons queued events and the write under way, cancels the sink and joins the thread. Later
   // events are dropped.
   void Stop();
+  // Writes what is queued, with the usual retries, then ends and joins. Stop from another thread
+  // cuts it short. Later events are dropped.
+  void Finish();
   size_t Queued() const;
+  // Nothing is queued and no write is under way.
+  bool Idle() const;
 
  private:
   struct Impl;

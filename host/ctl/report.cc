@@ -103,6 +103,7 @@ Result<std::string> PluginTables(const std::string& report) {
                          Word(p, "file")});
       if (p.contains("lastError"))
         errors += "\n" + Word(p, "name") + ": last error: " + Word(p, "lastError") + "\n";
+      if (p.contains("underWay")) errors += "\n" + Word(p, "underWay") + "\n";
       for (const json& w : ListOf(p, "waiting"))
         errors += "\n" + Word(w, "controller") + " of " + Word(p, "name") +
                   " does not start (tries: " + Count(w, "tries") + ", " +
@@ -115,6 +116,11 @@ Result<std::string> PluginTables(const std::string& report) {
                                Count(c, "runs"), Count(c, "retries"), Count(c, "errors")});
     }
     std::string out = Table(plugins) + "\n" + Table(controllers) + errors;
+    for (const json& h : ListOf(r, "hung"))
+      out += "\n" + Word(h, "controller") + " of " + Word(h, "plugin") + " (build " +
+             Word(h, "build") + ") is over and does not return from " + Word(h, "call") + ": " +
+             Number(h.at("seconds").get<double>(), "%.1f s") +
+             "; its thread and its mapping are kept\n";
     for (const json& f : ListOf(r, "refused")) out += "\nrefused: " + Word(f, "reason") + "\n";
     return out;
   });

@@ -16,6 +16,10 @@ http::Response Answer(const Status& s) {
   switch (s.code()) {
     case Code::kNotFound:
       return http::StatusError(404, "NotFound", s.error().message, false);
+    case Code::kConflict:
+      return http::StatusError(409, "Conflict", s.error().message, false);
+    case Code::kTimeout:
+      return http::StatusError(504, "Timeout", s.error().message, false);
     case Code::kForbidden:
       return http::StatusError(403, "Forbidden", s.error().message, false);
     case Code::kAlreadyExists:

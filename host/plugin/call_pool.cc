@@ -83,6 +83,7 @@ void Instance::TimerThread::Run() {
     const Timer timer = it->second;
     timers.erase(it);
     firing = now;
+    firing_since = instance.env().clock->Monotonic();
     lock.unlock();
     {
       const Entry entry(instance.shared().plugin_name, instance.image().build(),
@@ -126,6 +127,11 @@ void Instance::TimerThread::Release() {
 bool Instance::TimerThread::WaitQuiet(clock::MonoTime deadline) {
   std::unique_lock lock(mutex);
   return instance.env().clock->Wait(lock, cv, deadline, [this] { return firing == 0; });
+}
+
+clock::MonoTime Instance::TimerThread::FiringSince() {
+  const std::lock_guard lock(mutex);
+  return firing == 0 ? clock::MonoTime() : firing_since;
 }
 
 void Instance::TimerThread::Finish() {

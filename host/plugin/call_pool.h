@@ -51,6 +51,8 @@ struct Instance::TimerThread {
   void Release();
   // False: a callback has not returned by `deadline`.
   bool WaitQuiet(clock::MonoTime deadline);
+  // Since when a callback is in the plugin; the default value: none is.
+  clock::MonoTime FiringSince();
   // Drops every timer; joins.
   void Finish();
 
@@ -68,13 +70,14 @@ struct Instance::TimerThread {
   std::map<uint64_t, Timer> timers;  // guarded by mutex
   // Due timers. They hold virtual time through their thread, which counts while its condition
   // holds: a token would stop time for ever when the callback before them waits on the clock.
-  std::deque<uint64_t> due;   // guarded by mutex
-  bool held = true;           // guarded by mutex
-  uint64_t next = 1;          // guarded by mutex
-  uint64_t firing = 0;        // id whose callback runs, guarded by mutex
-  std::thread thread;         // started under mutex
-  std::thread::id thread_id;  // guarded by mutex
-  bool finished = false;      // guarded by mutex
+  std::deque<uint64_t> due;      // guarded by mutex
+  bool held = true;              // guarded by mutex
+  uint64_t next = 1;             // guarded by mutex
+  uint64_t firing = 0;           // id whose callback runs, guarded by mutex
+  clock::MonoTime firing_since;  // guarded by mutex
+  std::thread thread;            // started under mutex
+  std::thread::id thread_id;     // guarded by mutex
+  bool finished = false;         // guarded by mutex
 };
 
 }  // namespace kcm::host::plugin

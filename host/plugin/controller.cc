@@ -21,9 +21,12 @@ bool IsOnlyAWait(const Error& e) {
 
 }  // namespace
 
-Controller::Controller(Environment* environment, std::string plugin_name,
+Controller::Controller(Environment* environment, Retired* retired, std::string plugin_name,
                        std::shared_ptr<Image> image, const ControllerDeclaration* declaration)
-    : environment_(environment), image_(std::move(image)), declaration_(declaration) {
+    : environment_(environment),
+      retired_(retired),
+      image_(std::move(image)),
+      declaration_(declaration) {
   shared_.environment = environment;
   shared_.plugin_name = std::move(plugin_name);
   shared_.controller_name = declaration->name;
@@ -67,14 +70,76 @@ clock::Duration Controller::Period(const TaskDeclaration& d) const {
 
 Status Controller::Prepare(client::Cancellation* cancel) {
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
-  auto instance = std::make_shared<Instance>(&shared_, image_, declaration_, generation);
-  if (Status s = instance->Create(cancel); !s.ok()) {
-    instance->Stop();
+  auto instance = std::make_shared<Instance>(share_, image_, declaration_, generation);
+  SetNext(instance);
+  Status s = Ok();
+  {
+    const EndsWith ends(cancel, instance);
+    s = instance->Create(cancel);
+  }
+  SetNext(nullptr);
+  if (!s.ok()) {
+    (void)Retire(std::move(instance));
     return s;
   }
   const std::lock_guard lock(mutex_);
   instance_ = std::move(instance);
   return Ok();
+}
+
+void Controller::SetNext(std::shared_ptr<Instance> next) {
+  const std::lock_guard lock(mutex_);
+  next_.swap(next);
+}
+
+bool Controller::Retire(std::shared_ptr<Instance> instance) {
+  instance->Fence();
+  const clock::Duration limit =
+      instance->Hangs() ? clock::Duration(0) : environment_->swap_timeout / 3;
+  Ending e;
+  e.plugin = shared_.plugin_name;
+  e.controller = name();
+  e.build = instance->image().build();
+  e.open = [instance] { return instance->Open(); };
+  e.end = [instance = std::move(instance)] { instance->Stop(); };
+  return retired_->End(std::move(e), limit);
+}
+
+void Controller::Retire(Services services) {
+  if (!services.recorder || services.recorder->Idle()) return;
+  Ending e;
+  e.of_plugin = false;
+  e.hurry = [recorder = services.recorder] { recorder->Stop(); };
+  e.end = [services = std::move(services)] { services.recorder->Finish(); };
+  (void)retired_->End(std::move(e), clock::Duration(0));
+}
+
+void Controller::StopInTime() {
+  Ending e;
+  e.plugin = shared_.plugin_name;
+  e.controller = name();
+  e.open = [self = shared_from_this()] {
+    const std::optional<Waiting> waiting = self->WaitsFor();
+    return waiting ? std::optional(waiting->open) : std::nullopt;
+  };
+  e.end = [self = shared_from_this()] { self->Stop(); };
+  if (const std::shared_ptr<Instance> present = Current()) e.build = present->image().build();
+  const std::shared_ptr<Instance> present = Current();
+  if (!retired_->End(std::move(e), environment_->swap_timeout) && present) present->Fence();
+}
+
+std::optional<Controller::Waiting> Controller::WaitsFor() const {
+  std::shared_ptr<Instance> of[2];
+  {
+    const std::lock_guard lock(mutex_);
+    of[0] = next_;
+    of[1] = instance_;
+  }
+  for (const auto& i : of)
+    if (i)
+      if (std::optional<OpenCall> open = i->Open())
+        return Waiting{std::string(i->image().build()), *std::move(open)};
+  return std::nullopt;
 }
 
 Status Controller::StartInstance(const std::shared_ptr<Instance>& instance) {
@@ -109,7 +174,7 @@ Status Controller::Activate(client::Cancellation* cancel) {
     // Another build may have taken the place of this one meanwhile: then that one is to be
     // activated.
     if (!synced || instance != Current()) continue;
-    return ActivateSynced(instance);
+    return ActivateSynced(instance, cancel);
   }
 }
 
@@ -140,11 +205,13 @@ Result<Services> Controller::ServicesFor(const ControllerDeclaration& d) {
   return out;
 }
 
-Status Controller::ActivateSynced(const std::shared_ptr<Instance>& instance) {
+Status Controller::ActivateSynced(const std::shared_ptr<Instance>& instance,
+                                  client::Cancellation* cancel) {
   shared_.log.Info(2, "Caches are synced");
   Result<Services> made = ServicesFor(*declaration_);
   if (!made.ok()) return made.error();
   instance->UseServices(*made);
+  const EndsWith ends(cancel, instance);
   if (Status s = StartInstance(instance); !s.ok()) return s;
   services_ = *std::move(made);
   active_.store(true, std::memory_order_release);
@@ -279,8 +346,7 @@ void Controller::Stop() {
   std::shared_ptr<Instance> instance;
   {
     const std::lock_guard lock(mutex_);
-    instance = std::move(instance_);
-    instance_.reset();
+    instance = instance_;  // stays in sight until it has ended
   }
   active_.store(false, std::memory_order_release);
   for (auto& q : shared_.queues) q->Resume();
@@ -288,6 +354,10 @@ void Controller::Stop() {
   JoinThreads();
   if (instance) instance->Stop();
   for (auto& q : shared_.queues) q->ShutDown();
+  {
+    const std::lock_guard lock(mutex_);
+    instance_.reset();
+  }
   instance.reset();
   services_ = {};
 }

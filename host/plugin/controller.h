@@ -16,8 +16,24 @@
 #include <vector>
 
 #include "host/plugin/instance.h"
+#include "host/plugin/retired.h"
 
 namespace kcm::host::plugin {
+
+// While it is there, `cancel` ends the waits of `instance` and for it.
+class EndsWith {
+ public:
+  EndsWith(client::Cancellation* cancel, std::shared_ptr<Instance> instance)
+      : cancel_(cancel),
+        id_(cancel->OnCancel([instance = std::move(instance)] { instance->CancelAll(); })) {}
+  ~EndsWith() { cancel_->Remove(id_); }
+  EndsWith(const EndsWith&) = delete;
+  EndsWith& operator=(const EndsWith&) = delete;
+
+ private:
+  client::Cancellation* cancel_;
+  int id_;
+};
 
 // What a generation has done so far; the probation of a new build looks at it.
 struct RunCounts {
@@ -33,21 +49,30 @@ inline constexpr char kSwapHeld[] = "SwapHeld";
 struct SwapReport {
   clock::Duration pause{0};  // queues stood still
   size_t keys_kept = 0;
+  // Calls of the old build ("save_state()", "stop()") that did not return in time: the hand-over
+  // went on without them.
+  std::vector<std::string> given_up;
 };
 
-// Life cycle calls one at a time (the Manager's control mutex); the rest thread-safe.
-class Controller {
+// Life cycle calls one at a time (whoever holds the plugin's claim, see manager.h); the rest
+// thread-safe. No life cycle call waits for the plugin without limit but Stop: give that to
+// `retired`, or to a thread that may wait.
+class Controller : public std::enable_shared_from_this<Controller> {
  public:
-  Controller(Environment* environment, std::string plugin_name, std::shared_ptr<Image> image,
-             const ControllerDeclaration* declaration);
+  // `environment` and `retired` outlive it.
+  Controller(Environment* environment, Retired* retired, std::string plugin_name,
+             std::shared_ptr<Image> image, const ControllerDeclaration* declaration);
   ~Controller();
 
   // Makes the first instance. kUnsupported: the controller skips itself.
   Status Prepare(client::Cancellation* cancel);
   // Blocks until the caches are synced; then client, start(), workers, tasks.
   Status Activate(client::Cancellation* cancel);
-  // Everything of the present generation ends; joins.
+  // Everything of the present generation ends; joins. Takes as long as the plugin does.
   void Stop();
+  // Stop, waited for no longer than the swap timeout. What has not ended by then is fenced and goes
+  // on ending in `retired`, which keeps the controller. REQUIRES: owned by a shared_ptr.
+  void StopInTime();
 
   // Another build takes over (design 9). On an error the old one is at work again, as before. The
   // new image's declaration of this controller is `declaration`. When this controller was not
@@ -56,6 +81,12 @@ class Controller {
                           client::Cancellation* cancel);
 
   Status Health() const;
+  // What of the plugin a life cycle operation of this controller waits for.
+  struct Waiting {
+    std::string build;
+    OpenCall open;
+  };
+  std::optional<Waiting> WaitsFor() const;
   bool active() const { return active_.load(std::memory_order_acquire); }
   const std::string& name() const { return shared_.controller_name; }
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
@@ -84,6 +115,18 @@ class Controller {
   Status StartInstance(const std::shared_ptr<Instance>& instance);
   // Client and recorder for a build that declares `d`: the present ones where they fit.
   Result<Services> ServicesFor(const ControllerDeclaration& d);
+  // The build that is to take over: created, its caches synced, its health asked.
+  Status Ready(Instance& next, client::Cancellation* cancel);
+  Result<SwapReport> HandOver(const std::shared_ptr<Instance>& old,
+                              const std::shared_ptr<Instance>& next, std::shared_ptr<Image> image,
+                              const ControllerDeclaration* declaration, Services services,
+                              client::Cancellation* cancel);
+  // Ends an instance that is over, on a thread that may wait. True: within a third of the swap
+  // timeout, or at once when it is known to hang.
+  bool Retire(std::shared_ptr<Instance> instance);
+  // Lets a recorder that is not used any more write what it holds.
+  void Retire(Services services);
+  void SetNext(std::shared_ptr<Instance> next);
   Status Quiesce(Instance& old, std::vector<uint64_t>* sequences);
   // The old build goes on as before.
   void EndQuiet(Instance& old);
@@ -95,18 +138,21 @@ class Controller {
 
   std::unique_lock<std::mutex> LockLife();
   std::shared_ptr<Instance> Current() const;
-  Status ActivateSynced(const std::shared_ptr<Instance>& instance);
+  Status ActivateSynced(const std::shared_ptr<Instance>& instance, client::Cancellation* cancel);
 
   Environment* environment_;
   std::mutex life_mutex_;  // one of activation, swap and stop at a time
   std::atomic<bool> stopped_{
       false};  // set once, no order needed: looked at again under life_mutex_
-  Shared shared_;
+  Retired* retired_;
+  const std::shared_ptr<Shared> share_ = std::make_shared<Shared>();
+  Shared& shared_ = *share_;
   std::shared_ptr<Image> image_;
   const ControllerDeclaration* declaration_;
   std::atomic<uint32_t> generation_{0};  // a number for reports
   mutable std::mutex mutex_;
   std::shared_ptr<Instance> instance_;  // guarded by mutex_ (readers take a copy)
+  std::shared_ptr<Instance> next_;      // the one being prepared, for reports; guarded by mutex_
   std::atomic<bool> active_{false};     // release/acquire: Activate has finished
   Services services_;                   // of the active generation; under life_mutex_
   std::vector<std::thread> threads_;    // of the present generation; life cycle calls only

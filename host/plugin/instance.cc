@@ -3,6 +3,7 @@
 #include "host/plugin/instance.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "host/plugin/call_pool.h"
 #include "host/plugin/entry.h"
@@ -13,18 +14,27 @@ namespace {
 
 kcm_str Text(std::string_view s) { return {s.data(), s.size()}; }
 
+double Seconds(clock::Duration d) { return std::chrono::duration<double>(d).count(); }
+// "30 s", "0.5 s".
+std::string SecondsText(clock::Duration d) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g s", Seconds(d));
+  return text;
+}
+
 }  // namespace
 
-Instance::Instance(Shared* shared, std::shared_ptr<Image> image,
+Instance::Instance(std::shared_ptr<Shared> shared, std::shared_ptr<Image> image,
                    const ControllerDeclaration* declaration, uint32_t generation)
-    : shared_(shared),
+    : shared_(std::move(shared)),
       image_(std::move(image)),
       declaration_(declaration),
       generation_(generation),
       context_(reinterpret_cast<kcm_context*>(this)),
-      calls_(std::make_unique<CallPool>(*shared->environment->clock,
-                                        shared->environment->call_threads)),
-      timers_(std::make_unique<TimerThread>(*this)) {
+      calls_(std::make_unique<CallPool>(*shared_->environment->clock,
+                                        shared_->environment->call_threads)),
+      timers_(std::make_unique<TimerThread>(*this)),
+      control_(*shared_->environment->clock) {
   aside_.resize(declaration->queues.size());
   host_api_.size = sizeof(host_api_);
   host_api_.table = [](kcm_context*, kcm_str id) {
@@ -32,24 +42,56 @@ Instance::Instance(Shared* shared, std::shared_ptr<Image> image,
   };
   host_api_.abi_major = KCM_ABI_MAJOR;
   host_api_.abi_minor = KCM_ABI_MINOR;
-  host_api_.host_version = Text(shared->environment->host_version);
+  host_api_.host_version = Text(shared_->environment->host_version);
 }
 
 Instance::~Instance() { Stop(); }
 
-template <class Step>
-Status Instance::Control(const char* what, Step step) {
-  PluginError error;
-  int32_t code = KCM_OK;
-  {
-    const std::lock_guard lock(life_mutex_);
-    const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
-    code = step(error.c());
+Status Instance::Control(const std::string& call, clock::Duration limit,
+                         std::function<int32_t(kcm_error*)> step,
+                         std::function<void(int32_t)> after) {
+  struct Answer {
+    PluginError error;
+    int32_t code = KCM_OK;
+  };
+  auto answer = std::make_shared<Answer>();
+  const auto enter = [self = shared_from_this(), answer, step = std::move(step)] {
+    const Entry entry(self->shared_->plugin_name, self->image_->build(), self->declaration_->name,
+                      Role::kControl);
+    answer->code = step(answer->error.c());
+  };
+  const auto publish = [answer, after = std::move(after)] {
+    if (after) after(answer->code);
+  };
+  const std::string name = declaration_->name + ": " + call + ": ";
+  switch (control_.Run(call + "()", limit, enter, publish)) {
+    case ControlCalls::End::kReturned:
+      break;
+    case ControlCalls::End::kLate:
+      // Final, like a refusal: another try would only cost another thread.
+      shared_->log.Warning("Plugin call does not return, it is not waited for any more",
+                           {{"plugin", shared_->plugin_name},
+                            {"build", image_->build()},
+                            {"call", call},
+                            {"seconds", Seconds(limit)}});
+      return MakeError(Code::kInvalid,
+                       name + "has not returned within " + SecondsText(limit) +
+                           ": the plugin hangs, or --plugin-swap-timeout is too short for it");
+    case ControlCalls::End::kBusy: {
+      const std::optional<OpenCall> open = control_.Open();
+      return MakeError(Code::kUnavailable,
+                       name + "not possible: " +
+                           (open ? open->call + " has not returned for " +
+                                       SecondsText(env().clock->Monotonic() - open->since)
+                                 : "another call is under way"));
+    }
+    case ControlCalls::End::kEnded:
+      return MakeError(Code::kCancelled, name + "stopped");
   }
-  if (code == KCM_OK) return Ok();
-  return MakeError(static_cast<Code>(code),
-                   declaration_->name + ": " + what + ": " +
-                       (error.text().empty() ? "code " + std::to_string(code) : error.text()));
+  if (answer->code == KCM_OK) return Ok();
+  return MakeError(static_cast<Code>(answer->code),
+                   name + (answer->error.text().empty() ? "code " + std::to_string(answer->code)
+                                                        : answer->error.text()));
 }
 
 Status Instance::Create(client::Cancellation* cancel) {
@@ -60,16 +102,24 @@ Status Instance::Create(client::Cancellation* cancel) {
         !s.ok())
       return s;
   }
-  kcm_create args{};
-  args.size = sizeof(args);
-  args.generation = generation_;
-  args.host = &host_api_;
-  args.context = context_;
-  Status created = Control(
-      "create", [&](kcm_error* e) { return declaration_->api->create(&args, &controller_, e); });
+  watches_made_.store(true, std::memory_order_release);
+  struct Made {
+    kcm_create args{};
+    kcm_controller* controller = nullptr;
+  };
+  auto made = std::make_shared<Made>();
+  made->args.size = sizeof(made->args);
+  made->args.generation = generation_;
+  made->args.host = &host_api_;
+  made->args.context = context_;
+  const Status created = Control(
+      "create", env().swap_timeout,
+      [this, made](kcm_error* e) {
+        return declaration_->api->create(&made->args, &made->controller, e);
+      },
+      [this, made](int32_t code) { controller_ = code == KCM_OK ? made->controller : nullptr; });
   if (!created.ok()) {
-    controller_ = nullptr;
-    if (created.code() == Code::kUnsupported) return created;
+    if (created.code() == Code::kUnsupported || created.code() == Code::kCancelled) return created;
     // The plugin's word is final: an exception (KCM_ERR_INTERNAL) must not look like a server that
     // does not answer yet.
     return MakeError(Code::kInvalid, created.error().message);
@@ -91,12 +141,11 @@ void Instance::UseServices(Services services) {
 }
 
 Status Instance::Start() {
-  const auto start = [&](kcm_error* e) {
-    const int32_t code = declaration_->api->start(controller_, e);
-    started_ = code == KCM_OK;
-    return code;
-  };
-  if (Status s = Control("start", start); !s.ok()) return s;
+  const Status started = Control(
+      "start", env().swap_timeout,
+      [this](kcm_error* e) { return declaration_->api->start(controller_, e); },
+      [this](int32_t code) { started_ = code == KCM_OK; });
+  if (!started.ok()) return started;
   AddAsideKeys();
   return Ok();
 }
@@ -105,7 +154,9 @@ void Instance::AddAsideKeys() {
   std::vector<std::unordered_map<std::string, Aside>> aside;
   {
     const std::lock_guard lock(aside_mutex_);
-    state_.store(State::kActive, std::memory_order_release);
+    State expected = State::kPreparing;  // fenced meanwhile: it stays so
+    if (!state_.compare_exchange_strong(expected, State::kActive, std::memory_order_acq_rel))
+      return;
     aside.swap(aside_);
   }
   const clock::MonoTime now = env().clock->Monotonic();
@@ -142,6 +193,8 @@ Status Instance::AddKey(uint32_t queue, std::string_view key, clock::Duration de
       return Ok();
     }
   }
+  // Who still runs in a build that was given up must not meet queues that are being exchanged.
+  const std::shared_lock queues(shared_->queues_mutex);
   if (state() == State::kStopped) return MakeError(Code::kStopped, "stopped");
   if (rate_limited) {
     shared_->queues[queue]->AddRateLimited(key);
@@ -153,38 +206,70 @@ Status Instance::AddKey(uint32_t queue, std::string_view key, clock::Duration de
   return Ok();
 }
 
-void Instance::Stop() {
-  if (state_.exchange(State::kStopped, std::memory_order_acq_rel) == State::kStopped) return;
+void Instance::Fence() {
+  state_.store(State::kStopped, std::memory_order_release);
   CancelAll();
+}
+
+void Instance::Stop() {
+  Fence();
+  if (ending_.exchange(true)) return;
   timers_->Finish();
   calls_->Finish();
   // Joins delivery threads: an on_event that runs must not wait on the clock.
   for (auto& w : watches_) w->subscription.reset();
   EndRuntimeWatches();
-  const std::lock_guard lock(life_mutex_);
+  control_.Join();
   if (controller_ == nullptr) return;
   const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kControl);
+  control_.Mark("stop()");
   if (std::exchange(started_, false)) declaration_->api->stop(controller_);
+  control_.Mark("destroy()");
   declaration_->api->destroy(std::exchange(controller_, nullptr));
+  control_.Mark(nullptr);
 }
 
-std::string Instance::SaveState() {
-  std::string out;
-  if (declaration_->api->save_state == nullptr || controller_ == nullptr) return out;
+std::optional<OpenCall> Instance::Open() const {
+  if (std::optional<OpenCall> call = control_.Open()) return call;
+  const auto in_event = [](const WatchState& w) -> std::optional<OpenCall> {
+    const int64_t since = w.event_since.load(std::memory_order_relaxed);
+    if (since == 0) return std::nullopt;
+    const client::Gvr& gvr = w.declaration.gvr;
+    return OpenCall{"on_event of " + gvr.ApiVersion() + "/" + gvr.resource,
+                    clock::MonoTime(clock::Duration(since))};
+  };
+  if (watches_made_.load(std::memory_order_acquire))
+    for (const auto& w : watches_)
+      if (auto open = in_event(*w)) return open;
+  {
+    const std::lock_guard lock(runtime_mutex_);
+    for (const auto& [id, w] : runtime_watches_)
+      if (auto open = in_event(*w)) return open;
+  }
+  if (const clock::MonoTime since = timers_->FiringSince(); since != clock::MonoTime())
+    return OpenCall{"a timer's callback", since};
+  return std::nullopt;
+}
+
+std::string Instance::SaveState(bool* late) {
+  *late = false;
+  if (declaration_->api->save_state == nullptr || controller_ == nullptr) return {};
   const auto append = [](void* sink, kcm_str bytes) noexcept {
     if (bytes.length > 0) static_cast<std::string*>(sink)->append(bytes.data, bytes.length);
   };
-  const Status s = Control("save_state", [&](kcm_error* e) {
-    return declaration_->api->save_state(controller_, append, &out, e);
+  auto out = std::make_shared<std::string>();
+  const Status s = Control("save_state", ShortLimit(), [this, out, append](kcm_error* e) {
+    return declaration_->api->save_state(controller_, append, out.get(), e);
   });
-  if (s.ok()) return out;
+  if (s.ok()) return std::move(*out);
+  *late = Hangs();
   shared_->log.Info(2, "State is not handed over", {{"reason", s.error().message}});
   return {};
 }
 
 void Instance::LoadState(const std::string& state) {
   if (state.empty() || declaration_->api->load_state == nullptr || controller_ == nullptr) return;
-  const Status s = Control("load_state", [&](kcm_error* e) {
+  const Status s = Control("load_state", ShortLimit(), [this, state](kcm_error* e) {
     return declaration_->api->load_state(controller_, Text(state), e);
   });
   if (!s.ok())
@@ -193,10 +278,11 @@ void Instance::LoadState(const std::string& state) {
 
 Status Instance::Health() {
   if (declaration_->api->health == nullptr) return Ok();
-  // Asked by /healthz at any moment, so also of an instance that has just been destroyed.
-  return Control("health", [&](kcm_error* e) {
+  const Status s = Control("health", ShortLimit(), [this](kcm_error* e) {
     return controller_ == nullptr ? KCM_OK : declaration_->api->health(controller_, e);
   });
+  // Asked by /healthz at any moment, so also of an instance that is just being stopped.
+  return s.code() == Code::kCancelled && state() == State::kStopped ? Ok() : s;
 }
 
 uint64_t Instance::AddTimer(clock::Duration delay, void (*fire)(void*), void* data) {

@@ -12,11 +12,13 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "host/plugin/control_calls.h"
 #include "host/plugin/environment.h"
 #include "host/plugin/image.h"
 #include "host/plugin/object_handle.h"
@@ -27,12 +29,16 @@ namespace kcm::host::plugin {
 
 class Instance;
 
-// What the instances of one controller share and what outlives each of them.
+// What the instances of one controller share. Outlives each of them: an instance whose plugin does
+// not return keeps it.
 struct Shared {
   Environment* environment = nullptr;
   std::string plugin_name;
   std::string controller_name;
   log::Logger log;  // named after the controller
+  // Over `queues` as a vector: held (shared) around every use by a plugin's own threads,
+  // exclusively while a swap exchanges them. Innermost.
+  mutable std::shared_mutex queues_mutex;
   std::vector<std::unique_ptr<queue::WorkQueue>> queues;
   WriteLedger ledger;
 };
@@ -54,6 +60,8 @@ struct WatchState {
   std::unique_ptr<cache::Handler> handler;
   std::shared_ptr<cache::Subscription> subscription;
   std::atomic<bool> removed{false};  // a runtime watch that ended: nothing more is delivered
+  // Since when an on_event is in the plugin, as nanoseconds of the clock; 0: none is. For reports.
+  std::atomic<int64_t> event_since{0};
 };
 
 enum class State : uint8_t {
@@ -62,11 +70,18 @@ enum class State : uint8_t {
   kStopped,    // nothing more is done for it
 };
 
-// Thread-safe where the ABI says [any]; life cycle calls from one thread.
-class Instance : public client::Fence, public WriteLedger::Caches {
+// Thread-safe where the ABI says [any]; life cycle calls from one thread. Create, Start, Health,
+// SaveState and LoadState give a call of the plugin up when it does not return in time (the swap
+// timeout for create and start, a third of it for the others). After that the instance is of no
+// use: it is to be fenced, and stopped where Stop may take for ever (Retired). The last owner must
+// not let go of it before Stop has returned then.
+class Instance : public client::Fence,
+                 public WriteLedger::Caches,
+                 public std::enable_shared_from_this<Instance> {
  public:
-  Instance(Shared* shared, std::shared_ptr<Image> image, const ControllerDeclaration* declaration,
-           uint32_t generation);
+  // REQUIRES: made as a shared_ptr.
+  Instance(std::shared_ptr<Shared> shared, std::shared_ptr<Image> image,
+           const ControllerDeclaration* declaration, uint32_t generation);
   ~Instance() override;  // Stop and destroy, if that was not done
 
   // Before start(), at best before Create: requests of create() then have an identity.
@@ -87,14 +102,22 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   std::string Unsynced() const;
   // start() and, when it agrees, Active: keys kept aside are added.
   Status Start();
-  // Ends scopes, timers, submitted calls; stop(); ends subscriptions; destroy(). Idempotent.
+  // Nothing more is done for it: it may not write, adds no keys, and its waits end. Does not block.
+  void Fence();
+  // Fence; ends timers, submitted calls, subscriptions; stop(); destroy(). Idempotent. Takes as
+  // long as the plugin does.
   void Stop();
+  // The call of the plugin that a life cycle operation would wait for now.
+  std::optional<OpenCall> Open() const;
+  // A life cycle call was given up and has not returned.
+  bool Hangs() const { return control_.Late().has_value(); }
 
   // Asks every running reconcile and task to end, and what begins before AllowScopes; the instance
   // stays active.
   void CancelScopes();
   void AllowScopes();
-  // The same for good, waits in the instance's own scope too: what comes next is Stop.
+  // The same for good, waits in the instance's own scope and for life cycle calls too: what comes
+  // next is Stop.
   void CancelAll();
 
   // Hand-over: stops event delivery; fills in per watch the last delivered sequence. Not empty: an
@@ -112,7 +135,8 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   bool WaitDelivered(const Instance& other, const std::vector<uint64_t>& sequences,
                      clock::Duration limit);
 
-  std::string SaveState();
+  // `late`: save_state has not returned in time; without a state then.
+  std::string SaveState(bool* late);
   void LoadState(const std::string& state);
   Status Health();
 
@@ -156,11 +180,6 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   uint32_t generation() const { return generation_; }
   State state() const { return state_.load(std::memory_order_acquire); }
   client::Cancellation& cancel() { return cancel_; }
-  // create() has succeeded and destroy() was not called yet.
-  bool created() {
-    const std::lock_guard lock(life_mutex_);
-    return controller_ != nullptr;
-  }
 
  private:
   friend class WatchHandler;
@@ -169,15 +188,17 @@ class Instance : public client::Fence, public WriteLedger::Caches {
 
   Status PrepareWatch(const WatchDeclaration& declaration, uint32_t id, WatchState* out,
                       client::Cancellation* cancel);
-  void Deliver(uint32_t watch, const WatchState& state, const cache::Notification& n);
+  void Deliver(uint32_t watch, WatchState& state, const cache::Notification& n);
   void EndRuntimeWatches();
   void SubscribeRuntimeWatches();
   // A run's scope is known to Stop from here to there; EndScope waits for calls that the plugin
   // submitted and did not await.
   void BeginScope(kcm_scope* scope);
   void EndScope(kcm_scope* scope);
-  template <class Step>
-  Status Control(const char* what, Step step);
+  // `call` as in the ABI. `step` and `after` (see ControlCalls) may outlive the caller.
+  Status Control(const std::string& call, clock::Duration limit,
+                 std::function<int32_t(kcm_error*)> step, std::function<void(int32_t)> after = {});
+  clock::Duration ShortLimit() const { return shared_->environment->swap_timeout / 3; }
   void AddAsideKeys();
   void CountCompletion(int change);
   std::shared_ptr<cache::Subscription> SubscribeTo(const WatchState& watch);
@@ -190,18 +211,17 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   void RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer,
                    const Before& before);
 
-  Shared* shared_;
+  std::shared_ptr<Shared> shared_;
   std::shared_ptr<Image> image_;
   const ControllerDeclaration* declaration_;
   uint32_t generation_;
   kcm_host_api host_api_{};
   kcm_context* context_;  // this object, as the plugin sees it
-  // Life cycle calls, health among them: one at a time. Not held while events, runs, tasks or
-  // timers are in the plugin.
-  std::mutex life_mutex_;
-  kcm_controller* controller_ =
-      nullptr;  // set before the first event, reset after the last; changed under life_mutex_
-  bool started_ = false;  // guarded by life_mutex_
+  // Set before the first event, reset after the last. Both are written by life cycle calls and by
+  // Stop after them, one at a time (control_ orders them).
+  kcm_controller* controller_ = nullptr;
+  bool started_ = false;
+  std::atomic<bool> ending_{false};  // Stop has begun; no order needed
   std::atomic<State> state_{
       State::kPreparing};  // release/acquire: keys kept aside are seen by who sees kActive
   client::Cancellation cancel_;
@@ -209,6 +229,7 @@ class Instance : public client::Fence, public WriteLedger::Caches {
   Services services_;  // guarded by services_mutex_
 
   std::vector<std::unique_ptr<WatchState>> watches_;  // fixed after Create
+  std::atomic<bool> watches_made_{false};  // release/acquire: watches_ may be read by anybody
   mutable std::mutex runtime_mutex_;
   std::map<uint32_t, std::shared_ptr<WatchState>> runtime_watches_;  // guarded by runtime_mutex_
   using Retired = std::pair<std::shared_ptr<WatchState>, std::shared_ptr<cache::Subscription>>;
@@ -239,6 +260,7 @@ class Instance : public client::Fence, public WriteLedger::Caches {
 
   std::unique_ptr<CallPool> calls_;
   std::unique_ptr<TimerThread> timers_;
+  ControlCalls control_;
 
   std::mutex kept_mutex_;
   std::vector<std::unique_ptr<kcm_metric>> metrics_;  // guarded by kept_mutex_

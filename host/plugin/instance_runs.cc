@@ -105,6 +105,7 @@ void Instance::Wake() {
 
 void Instance::CancelAll() {
   cancel_.Cancel();
+  control_.Finish();
   CancelScopes();
 }
 

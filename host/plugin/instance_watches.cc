@@ -47,7 +47,7 @@ std::string NameOf(const client::Gvr& gvr) { return gvr.ApiVersion() + "/" + gvr
 // Turns notifications of one watch into calls of on_event.
 class WatchHandler : public cache::Handler {
  public:
-  WatchHandler(Instance* instance, uint32_t id, const WatchState* watch)
+  WatchHandler(Instance* instance, uint32_t id, WatchState* watch)
       : instance_(instance), id_(id), watch_(watch) {}
   void OnNotification(const cache::Notification& n) override {
     instance_->Deliver(id_, *watch_, n);
@@ -56,7 +56,7 @@ class WatchHandler : public cache::Handler {
  private:
   Instance* instance_;
   uint32_t id_;
-  const WatchState* watch_;
+  WatchState* watch_;
 };
 
 // Watches that create() asked for get their events from here on: on_event needs the instance that
@@ -138,7 +138,7 @@ bool Instance::WaitSynced(client::Cancellation* cancel, clock::Duration limit) {
   return true;
 }
 
-void Instance::Deliver(uint32_t watch, const WatchState& state, const cache::Notification& n) {
+void Instance::Deliver(uint32_t watch, WatchState& state, const cache::Notification& n) {
   if (!n.object || state.removed.load(std::memory_order_acquire)) return;
   kcm_event event{};
   event.size = sizeof(event);
@@ -159,9 +159,12 @@ void Instance::Deliver(uint32_t watch, const WatchState& state, const cache::Not
   event.object = NewHandle(n.object, state.mask, handles());
   event.old_object = n.old_object ? NewHandle(n.old_object, state.mask, handles()) : nullptr;
   {
+    const std::string_view ns = n.object->Namespace(), name = n.object->Name();
     const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kEvent,
-                      n.object->Name());
+                      ns.empty() ? std::string(name) : std::string(ns) + "/" + std::string(name));
+    state.event_since.store(env().clock->Monotonic().since().count(), std::memory_order_relaxed);
     declaration_->api->on_event(controller_, &event);
+    state.event_since.store(0, std::memory_order_relaxed);
   }
   ObjectTable().release(event.object);
   ObjectTable().release(event.old_object);

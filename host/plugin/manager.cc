@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading, start, stop and reports. Swaps and directory changes are in manager_swap.cc.
+// Loading, start and stop. Swaps are in manager_swap.cc, directory changes in manager_scan.cc,
+// claims and threads in manager_work.cc, reports in manager_report.cc.
 #include "host/plugin/manager.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 namespace kcm::host::plugin {
 
 Manager::Manager(Environment environment, ManagerOptions options)
-    : environment_(std::move(environment)), options_(std::move(options)) {
+    : environment_(std::move(environment)),
+      options_(std::move(options)),
+      retired_(environment_.clock, environment_.log) {
   metric::Registry& m = *environment_.metrics;
   swaps_ = m.Counter({.name = "kcm_plugin_swaps_total",
                       .help = "Replacements of a plugin's build by result.",
@@ -19,14 +21,19 @@ Manager::Manager(Environment environment, ManagerOptions options)
                    .help = "How long a controller's queues stood still in a swap.",
                    .labels = {"plugin"},
                    .buckets = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5}});
-  held_ = m.Counter({.name = "kcm_plugin_swaps_held_total",
-                     .help = "Swaps given up because something of the running build did not end.",
-                     .labels = {"plugin", "controller", "by"}});
+  held_ =
+      m.Counter({.name = "kcm_plugin_swaps_held_total",
+                 .help = "Swaps that something of the running build held up until they were given "
+                         "up or went on without it.",
+                 .labels = {"plugin", "controller", "by"}});
   info_ = m.Gauge({.name = "kcm_plugin_info",
                    .help = "Loaded builds, value 1.",
                    .labels = {"plugin", "version", "vendor", "build"}});
   kept_images_ = m.Gauge({.name = "kcm_plugin_images_kept",
-                          .help = "Replaced builds that the loader could not unmap."});
+                          .help = "Builds that are over and could not be unmapped."});
+  hung_ = m.Gauge({.name = "kcm_plugin_calls_hung",
+                   .help = "Builds of a plugin that are over but have not returned from a call.",
+                   .labels = {"plugin"}});
 }
 
 Manager::~Manager() { (void)Stop(clock::Duration(0)); }
@@ -41,6 +48,7 @@ Result<std::shared_ptr<Image>> Manager::LoadFile(const std::string& path) {
   return Image::Load(path, {private_dir_, options_.trust_key, options_.admit});
 }
 
+// kUnavailable: the other plugin is just being changed, it may give the name up.
 Status Manager::CheckNames(const Image& image, const std::string& replaces) const {
   for (const auto& [name, plugin] : plugins_) {
     if (name == replaces) continue;
@@ -48,35 +56,42 @@ Status Manager::CheckNames(const Image& image, const std::string& replaces) cons
       return MakeError(Code::kAlreadyExists, image.file() + ": plugin " + name +
                                                  " is already loaded from " + plugin->file +
                                                  ": keep one of the two files");
-    for (const ControllerDeclaration& have : plugin->image->declaration().controllers)
-      for (const ControllerDeclaration& want : image.declaration().controllers)
-        if (have.name == want.name)
-          return MakeError(Code::kAlreadyExists, image.file() + ": controller " + want.name +
-                                                     " is already declared by " + plugin->file +
-                                                     ": remove one of the two plugins");
+    for (const Image* loaded : {plugin->image.get(), plugin->incoming.get()}) {
+      if (loaded == nullptr) continue;
+      for (const ControllerDeclaration& have : loaded->declaration().controllers)
+        for (const ControllerDeclaration& want : image.declaration().controllers)
+          if (have.name == want.name)
+            return MakeError(plugin->operation ? Code::kUnavailable : Code::kAlreadyExists,
+                             image.file() + ": controller " + want.name +
+                                 " is already declared by " + plugin->file +
+                                 ": remove one of the two plugins");
+    }
   }
   return Ok();
 }
 
-Status Manager::Adopt(const PluginFile& file, std::shared_ptr<Image> image) {
-  if (Status s = CheckNames(*image, ""); !s.ok()) return s;
+Result<Manager::Plugin*> Manager::Adopt(const PluginFile& file, std::shared_ptr<Image> image) {
+  if (Status s = CheckNames(*image, ""); !s.ok()) return s.error();
   const PluginDeclaration& d = image->declaration();
   auto plugin = std::make_unique<Plugin>();
   plugin->name = d.name;
   plugin->file = file.path;
   plugin->stamp = file.stamp;
   plugin->image = std::move(image);
+  Plugin* const raw = plugin.get();
+  plugins_.emplace(d.name, std::move(plugin));
+  return raw;
+}
+
+void Manager::SayLoaded(const PluginDeclaration& d, const std::string& file) {
   info_.With({d.name, d.version, d.vendor, d.build_id}).Set(1);
   environment_.log.Info(
       0, "Plugin loaded",
-      {{"plugin", d.name}, {"version", d.version}, {"build", d.build_id}, {"file", file.path}});
-  const std::lock_guard lock(mutex_);
-  plugins_.emplace(d.name, std::move(plugin));
-  return Ok();
+      {{"plugin", d.name}, {"version", d.version}, {"build", d.build_id}, {"file", file}});
 }
 
 Status Manager::Load() {
-  const std::lock_guard control(control_mutex_);
+  const std::lock_guard scan(scan_mutex_);
   Result<std::string> dir = MakePrivateDir();
   if (!dir.ok()) return dir.error();
   private_dir_ = *dir;
@@ -88,14 +103,28 @@ Status Manager::Load() {
     for (const PluginFile& file : *found) {
       ++files;
       Result<std::shared_ptr<Image>> image = LoadFile(file.path);
-      Status s = image.ok() ? Adopt(file, *std::move(image)) : Status(image.error());
-      if (s.ok()) continue;
+      Status s = Ok();
+      if (image.ok()) {
+        const std::lock_guard lock(mutex_);
+        if (const Result<Plugin*> made = Adopt(file, *image); !made.ok()) s = made.error();
+      } else {
+        s = image.error();
+      }
+      if (s.ok()) {
+        SayLoaded((*image)->declaration(), file.path);
+        continue;
+      }
       Refuse(file.path, s.error());
       const std::lock_guard lock(mutex_);
       refused_[file.path].first = file.stamp;
     }
   }
-  if (files > 0 && plugins_.empty())
+  bool none = false;
+  {
+    const std::lock_guard lock(mutex_);
+    none = plugins_.empty();
+  }
+  if (files > 0 && none)
     return MakeError(Code::kInvalid, "no plugin could be loaded: " + Problems().front());
   return Ok();
 }
@@ -119,9 +148,17 @@ Status Manager::PrepareController(Plugin& plugin, const ControllerDeclaration& d
                           {{"controller", declaration.name}, {"missing", text}});
     return Ok();
   }
-  auto controller =
-      std::make_shared<Controller>(&environment_, plugin.name, plugin.image, &declaration);
+  auto controller = std::make_shared<Controller>(&environment_, &retired_, plugin.name,
+                                                 plugin.image, &declaration);
+  {
+    const std::lock_guard lock(mutex_);
+    plugin.preparing = controller;
+  }
   Status s = controller->Prepare(&cancel_);
+  {
+    const std::lock_guard lock(mutex_);
+    plugin.preparing = nullptr;
+  }
   if (!s.ok() && s.code() == Code::kUnsupported) {
     environment_.log.Info(0, "Warning: skipping controller",
                           {{"controller", declaration.name}, {"reason", s.error().message}});
@@ -134,39 +171,58 @@ Status Manager::PrepareController(Plugin& plugin, const ControllerDeclaration& d
 }
 
 Status Manager::Prepare() {
-  const std::lock_guard control(control_mutex_);
-  for (auto& [name, plugin] : plugins_)
-    for (const ControllerDeclaration& d : plugin->image->declaration().controllers) {
-      if (plugin->controllers.contains(d.name)) continue;  // an earlier try got this far
-      if (Status s = PrepareController(*plugin, d); !s.ok()) return s;
+  std::vector<std::string> names;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, plugin] : plugins_) names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    const std::optional<Claim> claim = WaitFor(name, "start");
+    if (!claim) continue;
+    Plugin& plugin = **claim;
+    for (const ControllerDeclaration& d : plugin.image->declaration().controllers) {
+      if (plugin.controllers.contains(d.name)) continue;  // an earlier try got this far
+      if (Status s = PrepareController(plugin, d); !s.ok()) return s;
     }
+  }
   environment_.informers->Start();
-  prepared_ = true;
-  if (!maintainer_.joinable() && !stopped_)
-    maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
-  if (options_.watch_directories && !options_.dirs.empty() && !watch_)
-    watch_ = std::make_unique<DirectoryWatch>(options_.dirs, [this] { return Rescan(); });
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return MakeError(Code::kCancelled, "the host is stopping");
+    prepared_ = true;
+    if (!maintainer_.joinable())
+      maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
+    if (!options_.watch_directories || options_.dirs.empty() || watch_) return Ok();
+  }
+  // It does not wait for what it has begun: the next change may be another plugin's.
+  auto watch = std::make_unique<DirectoryWatch>(options_.dirs, [this] {
+    Works begun;
+    const bool again = Scan(true, &begun);
+    return again || !begun.empty();
+  });
+  const std::lock_guard lock(mutex_);
+  if (!stopped_ && !watch_) watch_.swap(watch);
   return Ok();
 }
 
 void Manager::ActivateAll(Plugin& plugin, bool at_start) {
-  std::erase_if(activations_, [](Activation& a) {
-    if (!a.ended->load(std::memory_order_acquire)) return false;
-    a.thread.join();
-    return true;
-  });
+  if (stopped_) return;
+  JoinEnded();
   for (auto& [name, controller] : plugin.controllers) {
-    const auto of_this = [c = controller.get()](const Activation& a) { return a.controller == c; };
-    if (controller->active() || std::any_of(activations_.begin(), activations_.end(), of_this))
-      continue;
-    auto ended = std::make_shared<std::atomic<bool>>(false);
-    std::thread thread = clock::StartBusyThread(
-        *environment_.clock, [this, name = plugin.name, c = controller, at_start, ended] {
-          Activated(name, c, at_start, c->Activate(&cancel_));
-          ended->store(true, std::memory_order_release);
-        });
-    activations_.push_back({std::move(thread), controller.get(), std::move(ended)});
+    const auto of_this = [c = controller.get()](const auto& w) {
+      return w->activates == c && !w->ended;
+    };
+    if (controller->active() || std::any_of(works_.begin(), works_.end(), of_this)) continue;
+    StartWork([this, name = plugin.name, c = controller, at_start] {
+      Activated(name, c, at_start, c->Activate(&cancel_));
+    })->activates = controller.get();
   }
+}
+
+void Manager::ActivateLate(Plugin& plugin) {
+  environment_.informers->Start();
+  const std::lock_guard lock(mutex_);
+  if (started_) ActivateAll(plugin, false);
 }
 
 void Manager::Activated(const std::string& plugin, const std::shared_ptr<Controller>& controller,
@@ -196,59 +252,92 @@ void Manager::Activated(const std::string& plugin, const std::shared_ptr<Control
 }
 
 void Manager::Start() {
-  const std::lock_guard control(control_mutex_);
+  // Without claims: a swap that is under way must not hold up the others. Activation and swap of
+  // one controller wait for each other.
+  const std::lock_guard lock(mutex_);
   started_ = true;
   for (auto& [name, plugin] : plugins_) ActivateAll(*plugin, true);
 }
 
 std::vector<std::string> Manager::Stop(clock::Duration limit) {
+  const clock::BusyPause pause(*environment_.clock);
+  const std::lock_guard stop(stop_mutex_);
   cancel_.Cancel();
-  watch_.reset();
   {
     const std::lock_guard lock(maintain_mutex_);
     maintain_end_ = true;
     maintain_cv_.notify_all();
   }
-  const clock::BusyPause pause(*environment_.clock);
-  const std::lock_guard control(control_mutex_);
-  // Joined under the lock, which it only tries to take: Prepare may start it until here.
-  if (maintainer_.joinable()) maintainer_.join();
-  if (std::exchange(stopped_, true)) return {};
-  for (Activation& a : activations_) a.thread.join();
-  activations_.clear();
+  std::unique_ptr<DirectoryWatch> watch;
+  std::thread maintainer;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;  // no claims, no work from here on
+    watch.swap(watch_);
+    maintainer.swap(maintainer_);
+    work_cv_.notify_all();
+  }
+  watch.reset();
+  if (maintainer.joinable()) maintainer.join();
+  if (std::exchange(stop_done_, true)) return {};
+  const clock::MonoTime deadline =
+      limit > clock::Duration(0) ? environment_.clock->Monotonic() + limit : clock::MonoTime::Max();
+  std::vector<std::string> late;
+  // What passes the deadline is said once, and waited for all the same: on_stuck may end the
+  // process.
+  const auto stuck = [&](std::vector<std::string> names) {
+    if (!late.empty() || names.empty()) return;
+    late = std::move(names);
+    environment_.log.Info(0, "Still waiting for some controllers to terminate...",
+                          {{"runningControllers", late.front()}});
+    if (options_.on_stuck) options_.on_stuck(late);
+  };
+  AwaitOperations(deadline, stuck);
 
   // All at once, so that one slow controller does not add to another's time.
+  std::vector<std::shared_ptr<Controller>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, plugin] : plugins_)
+      for (auto& [controller_name, controller] : plugin->controllers) all.push_back(controller);
+  }
   std::vector<std::thread> stopping;
   std::mutex mutex;
   std::condition_variable cv;
   std::vector<std::string> open;
-  for (auto& [name, plugin] : plugins_)
-    for (auto& [controller_name, controller] : plugin->controllers) open.push_back(controller_name);
-  for (auto& [name, plugin] : plugins_)
-    for (auto& [controller_name, controller] : plugin->controllers)
-      stopping.push_back(clock::StartBusyThread(*environment_.clock, [&, c = controller.get()] {
-        c->Stop();
-        const std::lock_guard lock(mutex);
-        std::erase(open, c->name());
-        cv.notify_all();
-      }));
-  std::vector<std::string> late;
-  if (limit > clock::Duration(0)) {
+  for (const auto& c : all) open.push_back(c->name());
+  for (const auto& c : all)
+    stopping.push_back(clock::StartBusyThread(*environment_.clock, [&, c] {
+      c->Stop();
+      const std::lock_guard lock(mutex);
+      std::erase(open, c->name());
+      cv.notify_all();
+    }));
+  {
     std::unique_lock lock(mutex);
-    if (!environment_.clock->WaitFor(lock, cv, limit, [&] { return open.empty(); })) {
-      late = open;
-      environment_.log.Info(0, "Still waiting for some controllers to terminate...",
-                            {{"runningControllers", late.front()}});
+    if (!environment_.clock->Wait(lock, cv, deadline, [&] { return open.empty(); })) {
+      std::vector<std::string> names = open;
       lock.unlock();
-      if (options_.on_stuck) options_.on_stuck(late);
+      stuck(std::move(names));
     }
   }
   for (std::thread& t : stopping) t.join();
+  if (!retired_.Wait(deadline)) {
+    std::vector<std::string> names;
+    for (const Lingering& l : retired_.Late()) names.push_back(l.controller);
+    stuck(std::move(names));
+  }
+  retired_.Join();
+  all.clear();
+  Plugins gone;
+  std::vector<std::shared_ptr<Image>> kept;
   {
     const std::lock_guard lock(mutex_);
-    plugins_.clear();
+    gone.swap(plugins_);
+    kept.swap(kept_);
   }
-  kept_.clear();
+  gone.clear();
+  kept.clear();
   std::error_code ignored;
   if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
   return late;
@@ -314,56 +403,6 @@ bool Manager::CachesAtLeast(const std::function<uint64_t(const std::string&)>& a
 std::string Manager::FatalError() const {
   const std::lock_guard lock(mutex_);
   return fatal_;
-}
-
-std::string Manager::Report(size_t keys_per_queue) const {
-  const std::lock_guard lock(mutex_);
-  nlohmann::json out{{"plugins", nlohmann::json::array()}, {"refused", nlohmann::json::array()}};
-  for (const auto& [name, p] : plugins_) {
-    const PluginDeclaration& d = p->image->declaration();
-    nlohmann::json j{
-        {"name", name},
-        {"file", p->file},
-        {"version", d.version},
-        {"vendor", d.vendor},
-        {"buildId", d.build_id},
-        {"digest", p->image->digest()},
-        {"swaps", p->swaps},
-        {"state", p->previous ? "probation" : "running"},
-        {"lastPauseMs", std::chrono::duration<double, std::milli>(p->last_pause).count()}};
-    if (!p->last_error.empty()) j["lastError"] = p->last_error;
-    for (const auto& [controller_name, retry] : p->retries) {
-      nlohmann::json& jr = j["waiting"].emplace_back(nlohmann::json{
-          {"controller", controller_name}, {"error", retry.error}, {"tries", retry.tries}});
-      const clock::Duration left =
-          retry.starting ? clock::Duration(0) : retry.next - environment_.clock->Monotonic();
-      if (retry.starting || retry.next != clock::MonoTime::Max())
-        jr["retryInSeconds"] = std::chrono::duration<double>(left).count();
-    }
-    for (const auto& [controller_name, c] : p->controllers) {
-      const RunCounts counts = c->counts();
-      nlohmann::json jc{{"name", controller_name},       {"active", c->active()},
-                        {"generation", c->generation()}, {"runs", counts.runs},
-                        {"retries", counts.retries},     {"errors", counts.errors}};
-      for (const Controller::QueueReport& q : c->Queues(keys_per_queue)) {
-        nlohmann::json jq{{"name", q.name},
-                          {"ready", q.ready},
-                          {"waiting", q.waiting},
-                          {"processing", q.processing}};
-        for (const queue::WorkQueue::KeyState& k : q.keys)
-          jq["keys"].push_back({{"key", k.key},
-                                {"state", k.state},
-                                {"failures", k.failures},
-                                {"dueInSeconds", std::chrono::duration<double>(k.due_in).count()}});
-        jc["queues"].push_back(std::move(jq));
-      }
-      j["controllers"].push_back(std::move(jc));
-    }
-    out["plugins"].push_back(std::move(j));
-  }
-  for (const auto& [path, why] : refused_)
-    if (!why.second.empty()) out["refused"].push_back({{"file", path}, {"reason", why.second}});
-  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace kcm::host::plugin

@@ -4,11 +4,25 @@
 //
 // Life: Load (files, declarations) -> Prepare (instances, caches; any time, no writes) -> Start
 // (lease held) -> Stop.
+//
+// Who waits for whom. A plugin may hang in any call, and then only what is wanted of that plugin
+// may wait:
+// - An operation on one plugin (load, swap, rollback, unload, retry) holds its claim
+//   (Plugin::operation). A claim is taken at once or refused with what is under way; only Prepare
+//   waits for one, and Stop for all. It is held over calls into the plugin, which Controller
+//   bounds; what does not return goes to Retired.
+// - mutex_ guards the registry: what reports read. Short; never held over a call into a plugin, the
+//   loader or the API server.
+// - scan_mutex_ lets one thread at a time look at directories and map what is new. Held over the
+//   loader (which has one lock of its own for the whole process), not over controllers.
+// Order: scan_mutex_, then mutex_, then what Controller, Retired and Instance lock inside. A claim
+// is no lock: nobody blocks on one while holding a mutex.
 #pragma once
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,6 +33,7 @@
 #include "host/plugin/directory.h"
 #include "host/plugin/environment.h"
 #include "host/plugin/image.h"
+#include "host/plugin/retired.h"
 
 namespace kcm::host::plugin {
 
@@ -42,7 +57,7 @@ struct ManagerOptions {
   std::function<void(const std::vector<std::string>& late)> on_stuck;
 };
 
-// Thread-safe. Swaps, loads and unloads happen one at a time.
+// Thread-safe. Operations on one plugin happen one at a time, those on several side by side.
 class Manager {
  public:
   Manager(Environment environment, ManagerOptions options);
@@ -62,12 +77,13 @@ class Manager {
   std::vector<std::string> Stop(clock::Duration limit);
 
   // Looks at the directories now: new files are loaded, changed ones swapped, vanished ones
-  // unloaded (at once when `confirm_removal` is false). True: look again soon (something was
-  // incomplete or a removal is not confirmed).
+  // unloaded (at once when `confirm_removal` is false); returns when that is done. True: look again
+  // soon (something was incomplete, a removal is not confirmed, a plugin was busy).
   bool Rescan(bool confirm_removal = true);
-  // Swaps in this file (kcmctl). It must declare a loaded plugin.
+  // Swaps in this file (kcmctl). It must declare a loaded plugin. kConflict: an operation on the
+  // plugin is under way; says which and since when.
   Status SwapFile(const std::string& file);
-  // Back to the build before the last swap, while it is still there.
+  // Back to the build before the last swap, while it is still there. kConflict as above.
   Status Rollback(const std::string& plugin);
 
   std::vector<const ControllerDeclaration*> Declarations()
@@ -85,12 +101,25 @@ class Manager {
   std::string Report(size_t keys_per_queue) const;
 
  private:
+  // What somebody does with a plugin.
+  struct Operation {
+    const char* what;  // "swap", "rollback", ...
+    clock::MonoTime since;
+    clock::WallTime at;
+  };
+  // Changed by the holder of the claim only, under mutex_; read by it, or under mutex_.
   struct Plugin {
-    std::string name, file;
+    std::string name;
+    std::string file;  // with `stamp`: guarded by mutex_ alone
     FileStamp stamp;
     std::shared_ptr<Image> image, previous;  // previous: during probation
+    std::shared_ptr<Image> incoming;         // of a swap under way: its names are taken
     std::map<std::string, std::shared_ptr<Controller>> controllers;
+    std::shared_ptr<Controller> preparing;  // not among `controllers` yet, for reports
+    std::optional<Operation> operation;     // changed under mutex_ by whoever takes the claim
     clock::MonoTime probation_ends;
+    int back_tries = 0;         // failed swaps back of this probation
+    clock::MonoTime back_next;  // when the next one is due
     clock::Duration last_pause{0};
     uint32_t swaps = 0;
     std::string last_error;
@@ -101,74 +130,126 @@ class Manager {
       clock::MonoTime next;   // Max: the plugin itself refused, only another build helps
       bool starting = false;  // prepared by now, not active yet
     };
-    std::map<std::string, Retry> retries;
-    std::chrono::steady_clock::time_point missing_since{};
+    std::map<std::string, Retry> retries;  // changed under mutex_ by activations, too
+    std::chrono::steady_clock::time_point missing_since{};  // guarded by scan_mutex_
   };
   using Plugins = std::map<std::string, std::unique_ptr<Plugin>>;
 
+  // The right to change one plugin, given back at its end. Movable.
+  class Claim {
+   public:
+    Claim(Manager* manager, Plugin* plugin) : manager_(manager), plugin_(plugin) {}
+    Claim(Claim&& o) noexcept : manager_(o.manager_), plugin_(std::exchange(o.plugin_, nullptr)) {}
+    Claim& operator=(Claim&&) = delete;
+    ~Claim() {
+      if (plugin_ != nullptr) manager_->Release(plugin_);
+    }
+    Plugin& operator*() const { return *plugin_; }
+    Plugin* operator->() const { return plugin_; }
+    void PluginIsGone() { plugin_ = nullptr; }
+
+   private:
+    Manager* manager_;
+    Plugin* plugin_;
+  };
+  // REQUIRES of the first two: mutex_ held.
+  Claim Take(Plugin& plugin, const char* what);
+  std::string UnderWay(const Plugin& plugin) const;  // "a swap of plugin x has been ..."
+  Result<Claim> Want(const std::string& plugin, const char* what);
+  std::optional<Claim> WaitFor(const std::string& plugin,
+                               const char* what);  // none: gone, stopping
+  void Release(Plugin* plugin);
+
+  // A thread that does something for one plugin.
+  struct Work {
+    std::thread thread;
+    const Controller* activates = nullptr;  // alive until `ended`
+    bool ended = false;                     // nothing is left but the join; guarded by mutex_
+  };
+  using Works = std::vector<std::shared_ptr<Work>>;
+  // REQUIRES of both: mutex_ held.
+  std::shared_ptr<Work> StartWork(std::function<void()> run);
+  void JoinEnded();
+  // Runs `operation` with the claim on a thread of its own. REQUIRES: mutex_ not held.
+  std::shared_ptr<Work> Begin(Claim claim, std::function<void(Claim&)> operation);
+  void Await(const Works& works);
+  void CountHung();
+  // Joins all work. What holds a claim at `deadline` is named to `stuck`, and waited for on.
+  void AwaitOperations(clock::MonoTime deadline,
+                       const std::function<void(std::vector<std::string>)>& stuck);
+
   Result<std::shared_ptr<Image>> LoadFile(const std::string& path);
-  Status CheckNames(const Image& image, const std::string& replaces) const;
-  Status Adopt(const PluginFile& file, std::shared_ptr<Image> image);
+  Status CheckNames(const Image& image, const std::string& replaces) const;  // REQUIRES: mutex_
+  // A plugin of this image in the registry. REQUIRES: mutex_ held.
+  Result<Plugin*> Adopt(const PluginFile& file, std::shared_ptr<Image> image);
+  void SayLoaded(const PluginDeclaration& declaration, const std::string& file);
   Status PrepareController(Plugin& plugin, const ControllerDeclaration& declaration);
   // `at_start`: an error ends the host; later it is the plugin's own trouble and tried again.
+  // REQUIRES: mutex_ held.
   void ActivateAll(Plugin& plugin, bool at_start);
+  void ActivateLate(Plugin& plugin);  // if the host has started
   void Activated(const std::string& plugin, const std::shared_ptr<Controller>& controller,
                  bool at_start, const Status& result);
   // Controllers of a plugin or build that came while the host runs.
   void PrepareLate(Plugin& plugin, const ControllerDeclaration& declaration);
   void RetryLater(const std::string& plugin, const std::string& controller, const Error& error);
-  void RunRetries(Plugin& plugin, bool* open);
+  void RunRetries(Plugin& plugin);
+  bool RetriesDue(const Plugin& plugin, bool* open) const;  // REQUIRES: mutex_ held
   void WakeMaintainer();
-  // Steps of Rescan. `owner` is the plugin that was loaded from this path, nullptr when none was.
-  Plugin* OwnerOf(const std::string& path) const;
-  bool SeenBefore(const PluginFile& file, Plugin* owner) const;
-  Status TakeIn(const PluginFile& file, Plugin* owner, const std::set<std::string>& present,
-                std::shared_ptr<Image> image);
-  Status AddPlugin(const PluginFile& file, std::shared_ptr<Image> image);
-  void Remember(const PluginFile& file, Plugin* owner, const Status& result);
-  bool UnloadVanished(const std::set<std::string>& present, bool confirm_removal);
+  // Steps of Rescan.
+  bool Scan(bool confirm_removal, Works* begun);
+  Plugin* OwnerOf(const std::string& path) const;  // loaded from it; REQUIRES: mutex_ held
+  // REQUIRES: mutex_ held.
+  bool SeenBefore(const PluginFile& file, const Plugin* owner) const;
+  bool LookAt(const PluginFile& file, const std::set<std::string>& present, Works* begun);
+  bool TakeIn(const PluginFile& file, const std::set<std::string>& present,
+              std::shared_ptr<Image> image, Works* begun);
+  void Remember(const PluginFile& file, const Status& result);
+  bool UnloadVanished(const std::set<std::string>& present, bool confirm_removal, Works* begun);
   // Steps of SwapTo.
   void ExchangeControllers(Plugin& plugin, const PluginDeclaration& from);
   void BeginProbation(Plugin& plugin, std::shared_ptr<Image> old);
-  void CheckProbation(const std::string& name, Plugin& plugin, bool* open);
+  bool CheckProbation(const std::string& name);  // true: look again
+  void SwapBack(Plugin& plugin, const std::string& problem);
   Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation);
   Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image,
                          clock::Duration* pause);
-  void Unload(const std::string& name);
+  void CountHeld(const Plugin& plugin, const std::string& controller, const SwapReport& report);
+  Status Announce(Plugin& plugin, const std::shared_ptr<Image>& image);
+  void Unload(Claim& claim);
   void Drop(std::shared_ptr<Image> image);
   void Maintain();
-  std::string ProbationProblem(const Plugin& plugin) const;
+  static std::string ProbationProblem(const std::vector<std::shared_ptr<Controller>>& controllers);
   void RetryDrops();
   void Refuse(const std::string& path, const Error& error);
 
   Environment environment_;
   ManagerOptions options_;
-  std::string private_dir_;
+  std::string private_dir_;  // fixed by Load
   client::Cancellation cancel_;
+  std::mutex stop_mutex_;   // one Stop at a time
+  bool stop_done_ = false;  // guarded by stop_mutex_
+  Retired retired_;
 
-  std::mutex control_mutex_;  // one life cycle operation at a time
-  mutable std::mutex
-      mutex_;        // plugins_ and what reports read; never held over a call into a plugin
-  Plugins plugins_;  // changed under both mutexes, read under either
+  std::mutex scan_mutex_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_cv_;  // a claim was given back, a Work has ended
+  Plugins plugins_;                  // guarded by mutex_
   std::map<std::string, std::pair<FileStamp, std::string>>
       refused_;        // path -> state and reason, guarded by mutex_
   std::string fatal_;  // guarded by mutex_
-  bool prepared_ = false, started_ = false, stopped_ = false;  // guarded by control_mutex_
-  struct Activation {
-    std::thread thread;
-    const Controller* controller;              // alive until `ended`
-    std::shared_ptr<std::atomic<bool>> ended;  // release/acquire: nothing is left but the join
-  };
-  std::vector<Activation> activations_;  // guarded by control_mutex_
+  bool prepared_ = false, started_ = false, stopped_ = false;  // guarded by mutex_
+  Works works_;                                                // guarded by mutex_
   std::vector<std::shared_ptr<Image>>
-      kept_;  // images that could not be unmapped yet, guarded by control_mutex_
+      kept_;  // images that could not be unmapped yet, guarded by mutex_
+  std::map<std::string, int> hung_counts_;  // what hung_ shows, guarded by mutex_
 
   std::mutex maintain_mutex_;
   std::condition_variable maintain_cv_;
   bool maintain_ = false, maintain_end_ = false;  // guarded by maintain_mutex_
-  std::thread maintainer_;
-  std::unique_ptr<DirectoryWatch> watch_;
-  metric::Metric swaps_, pause_, held_, info_, kept_images_;
+  std::thread maintainer_;                        // started and taken under mutex_
+  std::unique_ptr<DirectoryWatch> watch_;         // made and taken under mutex_
+  metric::Metric swaps_, pause_, held_, info_, kept_images_, hung_;
 };
 
 }  // namespace kcm::host::plugin

@@ -12,6 +12,7 @@ constexpr auto kCatchUpLimit = std::chrono::seconds(10);
 // Caches that only the new build needs are filled while the old one works; a resource that never
 // syncs must not block other swaps.
 constexpr auto kSyncLimit = std::chrono::minutes(1);
+constexpr auto kSyncStep = std::chrono::seconds(1);  // how often a hang is looked for meanwhile
 
 }  // namespace
 
@@ -80,6 +81,7 @@ size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
   size_t kept = 0;
   std::vector<std::unique_ptr<queue::WorkQueue>> next;
   const std::lock_guard lock(mutex_);
+  const std::lock_guard queues(shared_.queues_mutex);
   for (const QueueDeclaration& want : to.queues) {
     std::unique_ptr<queue::WorkQueue> found;
     for (size_t i = 0; i < declaration_->queues.size(); ++i) {
@@ -96,11 +98,37 @@ size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
   return kept;
 }
 
+Status Controller::Ready(Instance& next, client::Cancellation* cancel) {
+  if (Status s = next.Create(cancel); !s.ok()) return s;
+  environment_->informers->Start();
+  if (!active()) return Ok();
+  const clock::MonoTime end = environment_->clock->Monotonic() + kSyncLimit;
+  while (!next.WaitSynced(cancel, kSyncStep)) {
+    if (cancel->cancelled() || next.state() == State::kStopped)
+      return MakeError(Code::kCancelled,
+                       name() + ": stopped before the new build's caches were synced");
+    const clock::MonoTime now = environment_->clock->Monotonic();
+    const std::optional<OpenCall> open = next.Open();
+    if (open && now - open->since >= environment_->swap_timeout)
+      return MakeError(Code::kInvalid, name() + ": " + open->call +
+                                           " of the new build does not return: the plugin hangs");
+    if (now < end) continue;
+    return MakeError(Code::kTimeout,
+                     name() + ": caches of the new build do not sync (" + next.Unsynced() +
+                         "): does the server have these resources, does RBAC allow to list them?");
+  }
+  return next.Health();
+}
+
 Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
                                     const ControllerDeclaration* declaration,
                                     client::Cancellation* cancel) {
   const std::unique_lock life = LockLife();
   if (stopped_) return MakeError(Code::kStopped, name() + " was stopped");
+  const std::shared_ptr<Instance> old = Current();
+  if (active() && (!old || old->state() == State::kStopped))
+    return MakeError(Code::kInternal,
+                     name() + ": not running since a swap failed: restart the host");
   Services services;
   if (active()) {
     Result<Services> made = ServicesFor(*declaration);
@@ -108,41 +136,41 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
     services = *std::move(made);
   }
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
-  auto next = std::make_shared<Instance>(&shared_, image, declaration, generation);
+  auto next = std::make_shared<Instance>(share_, image, declaration, generation);
   next->UseServices(services);
-  if (Status s = next->Create(cancel); !s.ok()) return s.error();
-  environment_->informers->Start();
-  std::shared_ptr<Instance> old;
-  {
-    const std::lock_guard lock(mutex_);
-    old = instance_;
-  }
-  if (active() && (!old || old->state() == State::kStopped))
-    return MakeError(Code::kInternal,
-                     name() + ": not running since a swap failed: restart the host");
-  SwapReport report;
-  if (!active()) {
+  SetNext(next);
+  const EndsWith ends(cancel, next);
+  Result<SwapReport> report = SwapReport();
+  if (Status s = Ready(*next, cancel); !s.ok()) {
+    report = s.error();
+  } else if (active()) {
+    report = HandOver(old, next, std::move(image), declaration, std::move(services), cancel);
+  } else {
     // Standby: nothing runs yet.
-    report.keys_kept = ExchangeQueues(*declaration);
     {
       const std::lock_guard lock(mutex_);
       instance_ = next;
+    }
+    if (old) (void)Retire(old);
+    report->keys_kept = ExchangeQueues(*declaration);
+    {
+      const std::lock_guard lock(mutex_);
       declaration_ = declaration;
     }
-    if (old) old->Stop();
     image_ = std::move(image);
-    return report;
   }
-  if (!next->WaitSynced(cancel, kSyncLimit))
-    return cancel->cancelled()
-               ? MakeError(Code::kCancelled,
-                           name() + ": stopped before the new build's caches were synced")
-               : MakeError(
-                     Code::kTimeout,
-                     name() + ": caches of the new build do not sync (" + next->Unsynced() +
-                         "): does the server have these resources, does RBAC allow to list them?");
-  if (Status s = next->Health(); !s.ok()) return s.error();
+  SetNext(nullptr);
+  if (Current() != next && next->state() != State::kStopped) (void)Retire(std::move(next));
+  return report;
+}
 
+// From the pause of the queues to their resumption.
+Result<SwapReport> Controller::HandOver(const std::shared_ptr<Instance>& old,
+                                        const std::shared_ptr<Instance>& next,
+                                        std::shared_ptr<Image> image,
+                                        const ControllerDeclaration* declaration, Services services,
+                                        client::Cancellation* cancel) {
+  SwapReport report;
   const clock::MonoTime paused = environment_->clock->Monotonic();
   std::vector<uint64_t> sequences;
   if (Status s = Quiesce(*old, &sequences); !s.ok()) return s.error();
@@ -151,11 +179,19 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
     return MakeError(Code::kTimeout,
                      name() + ": the new build does not keep up with events: the swap is given up");
   }
-  next->LoadState(old->SaveState());
-  // From here on there is no way back to the old instance, only to its build. Nothing of it runs.
+  // A state that does not come in time is one that nobody needs (it only saves work).
+  bool late = false;
+  const std::string state = old->SaveState(&late);
+  if (late) report.given_up.push_back("save_state()");
+  next->LoadState(state);
+  // From here on there is no way back to the old instance, only to its build. Nothing of it runs,
+  // and what of it does not end can not write any more: the hand-over goes on without it.
   old->CancelAll();
   JoinThreads();
-  old->Stop();
+  if (!Retire(old) && !late) {
+    const std::optional<OpenCall> open = old->Open();
+    report.given_up.push_back(open ? open->call : "stop()");
+  }
   shared_.ledger.Seal();
   report.keys_kept = ExchangeQueues(*declaration);
   for (auto& q : shared_.queues) q->Park();  // new ones too
@@ -169,8 +205,10 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
   ResetCounts();
   if (Status s = StartInstance(next); !s.ok()) {
     JoinThreads();
-    next->Stop();
+    (void)Retire(next);
+    Services refused = services_;
     const Status back = Return(image, declaration, std::move(services), cancel);
+    if (refused.recorder != services_.recorder) Retire(std::move(refused));
     for (auto& q : shared_.queues) q->Resume();
     if (!back.ok())
       return MakeError(Code::kInternal, s.error().message +
@@ -180,8 +218,7 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
   }
   for (auto& q : shared_.queues) q->Resume();
   report.pause = environment_->clock->Monotonic() - paused;
-  old.reset();
-  services = {};
+  if (services.recorder != services_.recorder) Retire(std::move(services));
   return report;
 }
 
@@ -189,11 +226,20 @@ Status Controller::Return(const std::shared_ptr<Image>& image,
                           const ControllerDeclaration* declaration, Services services,
                           client::Cancellation* cancel) {
   const uint32_t generation = generation_.fetch_add(1, std::memory_order_relaxed) + 1;
-  auto again = std::make_shared<Instance>(&shared_, image, declaration, generation);
+  auto again = std::make_shared<Instance>(share_, image, declaration, generation);
   again->UseServices(services);
   services_ = std::move(services);
-  if (Status s = again->Create(cancel); !s.ok()) return s;
-  if (!again->WaitSynced(cancel)) return MakeError(Code::kCancelled, name() + ": stopped");
+  SetNext(again);
+  const EndsWith ends(cancel, again);
+  Status s = again->Create(cancel);
+  if (s.ok() && !again->WaitSynced(cancel, kSyncLimit))
+    s = cancel->cancelled() ? MakeError(Code::kCancelled, name() + ": stopped")
+                            : MakeError(Code::kTimeout, name() + ": caches do not sync (" +
+                                                            again->Unsynced() + ")");
+  if (!s.ok()) {
+    (void)Retire(std::move(again));
+    return s;
+  }
   (void)ExchangeQueues(*declaration);
   {
     const std::lock_guard lock(mutex_);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <shared_mutex>
 
 #include "host/plugin/first_sizes.h"
 #include "host/plugin/instance.h"
@@ -76,25 +77,33 @@ int32_t AddRateLimited(kcm_context* c, uint32_t queue, kcm_str key) {
   return static_cast<int32_t>(
       InstanceOf(c).AddKey(queue, View(key), clock::Duration(0), true).code());
 }
-queue::WorkQueue* QueueAt(kcm_context* c, uint32_t queue) {
-  // An instance that is not active has no queues yet: they may be exchanged under it.
-  if (InstanceOf(c).state() != State::kActive) return nullptr;
+// A queue that can not be exchanged while this is there; null: none.
+struct HeldQueue {
+  std::shared_lock<std::shared_mutex> lock;
+  queue::WorkQueue* queue = nullptr;
+};
+HeldQueue QueueAt(kcm_context* c, uint32_t queue) {
+  HeldQueue out{std::shared_lock(InstanceOf(c).shared().queues_mutex)};
+  // An instance that is not active has no queues (yet, or any more).
+  if (InstanceOf(c).state() != State::kActive) return out;
   auto& queues = InstanceOf(c).shared().queues;
-  return queue < queues.size() ? queues[queue].get() : nullptr;
+  out.queue = queue < queues.size() ? queues[queue].get() : nullptr;
+  return out;
 }
 int32_t Forget(kcm_context* c, uint32_t queue, kcm_str key) {
-  queue::WorkQueue* q = QueueAt(c, queue);
+  const HeldQueue held = QueueAt(c, queue);
+  queue::WorkQueue* const q = held.queue;
   if (q == nullptr) return InstanceOf(c).state() == State::kActive ? KCM_ERR_INVALID : KCM_OK;
   q->Forget(View(key));
   return KCM_OK;
 }
 int32_t Requeues(kcm_context* c, uint32_t queue, kcm_str key) {
-  const queue::WorkQueue* q = QueueAt(c, queue);
-  return q == nullptr ? 0 : q->NumRequeues(View(key));
+  const HeldQueue held = QueueAt(c, queue);
+  return held.queue == nullptr ? 0 : held.queue->NumRequeues(View(key));
 }
 uint64_t Length(kcm_context* c, uint32_t queue) {
-  const queue::WorkQueue* q = QueueAt(c, queue);
-  return q == nullptr ? 0 : q->Length();
+  const HeldQueue held = QueueAt(c, queue);
+  return held.queue == nullptr ? 0 : held.queue->Length();
 }
 
 // ---- event ----

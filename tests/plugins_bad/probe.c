@@ -16,9 +16,20 @@
 //   PROBE_SECOND_FAILS                  and its create fails
 //   PROBE_HOLD                          keeps an object reference in a static, so that the image
 //                                       can not be unmapped
+//   PROBE_HANG_CREATE, _START, _EVENT (of annotated objects), _HEALTH, _SAVE_STATE, _STOP, _DESTROY
+//                                       do not return before the file that KCM_TEST_RELEASE names
+//                                       is there
+//   PROBE_WAIT_CREATE                   create waits on the host's clock for an hour, or until it is
+//                                       cancelled
+//   PROBE_CRASH_EVENT                   a signal in on_event of an annotated object
+//   PROBE_EXIT                          exit(0) in a run
+#define _POSIX_C_SOURCE 200809L  // access, nanosleep
 #include <kcm/kcm.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #ifndef PROBE_BUILD
 #define PROBE_BUILD "a"
@@ -106,6 +117,23 @@ static void rude_write(kcm_controller* self, const char* where) {
 #endif
 }
 
+#if defined(PROBE_HANG_CREATE) || defined(PROBE_HANG_START) || defined(PROBE_HANG_EVENT) ||     \
+    defined(PROBE_HANG_HEALTH) || defined(PROBE_HANG_SAVE_STATE) || defined(PROBE_HANG_STOP) || \
+    defined(PROBE_HANG_DESTROY)
+static void hang(void) {
+  const char* release = getenv("KCM_TEST_RELEASE");
+  const struct timespec nap = {0, 10000000};
+  while (release == NULL || access(release, F_OK) != 0) (void)nanosleep(&nap, NULL);
+}
+#endif
+
+#ifdef PROBE_WAIT_CREATE
+static uint32_t not_yet(void* data) {
+  (void)data;
+  return 0;
+}
+#endif
+
 static int32_t create(const kcm_create* args, kcm_controller** out, kcm_error* error) {
 #ifdef PROBE_FAIL_CREATE
   (void)table;
@@ -124,6 +152,12 @@ static int32_t create(const kcm_create* args, kcm_controller** out, kcm_error* e
   self->object = table(args, KCM_OBJECT_API_ID);
   self->cancel = table(args, KCM_CANCEL_API_ID);
   rude_write(self, "create");
+#ifdef PROBE_HANG_CREATE
+  hang();
+#endif
+#ifdef PROBE_WAIT_CREATE
+  (void)self->cancel->wait(self->context, NULL, INT64_C(3600000000000), not_yet, NULL);
+#endif
   *out = self;
   return KCM_OK;
 #endif
@@ -131,6 +165,9 @@ static int32_t create(const kcm_create* args, kcm_controller** out, kcm_error* e
 
 static int32_t start(kcm_controller* self, kcm_error* error) {
   (void)self;
+#ifdef PROBE_HANG_START
+  hang();
+#endif
 #ifdef PROBE_FAIL_START
   return fail(error, KCM_ERR_UNAVAILABLE,
               "the licence server does not answer: check --probe-licence");
@@ -157,6 +194,12 @@ static void on_event(kcm_controller* self, const kcm_event* event) {
   const kcm_object_api* o = self->object;
   const kcm_str ns = o->namespace_of(event->object), name = o->name_of(event->object);
   if (o->kind(annotation(self, event->object, "kcm.test/probe")) != KCM_KIND_STRING) return;
+#ifdef PROBE_HANG_EVENT
+  hang();
+#endif
+#ifdef PROBE_CRASH_EVENT
+  (void)raise(SIGSEGV);
+#endif
 #ifdef PROBE_HOLD
   if (held == NULL) {
     held = event->object;
@@ -188,6 +231,9 @@ static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_out
   kcm_str mode, seen;
   int32_t code;
   ++self->runs;
+#ifdef PROBE_EXIT
+  exit(0);
+#endif
 #ifdef PROBE_FAIL_RECONCILE
   outcome->kind = KCM_OUTCOME_ERROR;
   return fail(error, KCM_OK, "every run of this build fails");
@@ -234,10 +280,18 @@ static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_out
   return KCM_OK;
 }
 
-static void stop(kcm_controller* self) { rude_write(self, "stop"); }
+static void stop(kcm_controller* self) {
+  rude_write(self, "stop");
+#ifdef PROBE_HANG_STOP
+  hang();
+#endif
+}
 
 static void destroy(kcm_controller* self) {
   rude_write(self, "destroy");
+#ifdef PROBE_HANG_DESTROY
+  hang();
+#endif
   free(self);
 }
 
@@ -245,6 +299,9 @@ static int32_t save_state(kcm_controller* self, void (*write)(void* sink, kcm_st
                           void* sink, kcm_error* error) {
   (void)self;
   (void)error;
+#ifdef PROBE_HANG_SAVE_STATE
+  hang();
+#endif
   write(sink, str("state of " PROBE_BUILD));
   return KCM_OK;
 }
@@ -264,6 +321,9 @@ static int32_t load_state(kcm_controller* self, kcm_str bytes, kcm_error* error)
 
 static int32_t health(kcm_controller* self, kcm_error* error) {
   (void)self;
+#ifdef PROBE_HANG_HEALTH
+  hang();
+#endif
 #ifdef PROBE_FAIL_HEALTH
   return fail(error, KCM_ERR_UNAVAILABLE, "its backend is gone");
 #else

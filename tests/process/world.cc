@@ -92,6 +92,16 @@ test::Reply World::Ask(const std::string& name, const std::string& target) const
   return test::Send(port(name), call);
 }
 
+test::Reply World::Order(const std::string& name, const std::string& target,
+                         const Json& body) const {
+  test::Call call;
+  call.method = "POST";
+  call.target = target;
+  call.body = body.dump();
+  call.client = admin_;
+  return test::Send(port(name), call);
+}
+
 bool World::Serves(const std::string& name) const {
   return Until(kStartLimit,
                [&] {

@@ -41,6 +41,9 @@ class World {
   int port(const std::string& name) const { return hosts_.at(name).port; }
   // GET as a member of system:masters.
   test::Reply Ask(const std::string& name, const std::string& target) const;
+  // POST by the same user.
+  test::Reply Order(const std::string& name, const std::string& target,
+                    const Json& body = Json::object()) const;
   // Real-time bounded waits; false when not reached.
   bool Serves(const std::string& name) const;
   bool Healthy(const std::string& name, const std::string& check) const;

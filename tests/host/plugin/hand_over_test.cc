@@ -111,5 +111,33 @@ TEST(HandOver, IdentityIsThatOfTheNewBuild) {
   EXPECT_EQ(source("three"), "duties-a");
 }
 
+// The recorder of another source takes over, and what the one before holds is still written.
+TEST(HandOver, EventsThatWaitAreWrittenWhenTheirSourceChanges) {
+  PluginCluster cluster({Probe("duties")});
+  devcluster::Server::Fault fault;
+  fault.method = "POST";
+  fault.path_regex = "/events";
+  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
+  fault.times = -1;
+  cluster.server().AddFault(fault);
+  const std::vector<std::string> names{"one", "two", "three"};
+  for (const std::string& name : names) ExpectStamp(cluster, name, "a");
+  ASSERT_TRUE(cluster.List("events").empty());
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))), "");
+  cluster.server().ClearFaults();
+  cluster.Advance(30s);
+  std::set<std::string> written;
+  for (const Json& e : cluster.List("events"))
+    written.insert(e["involvedObject"].value("name", "") + " " +
+                   e["source"].value("component", ""));
+  for (const std::string& name : names) EXPECT_TRUE(written.contains(name + " duties-a")) << name;
+  ExpectStamp(cluster, "four", "b");
+  // A stop does not wait for Events that can not be written.
+  cluster.server().AddFault(fault);
+  ExpectStamp(cluster, "five", "b");
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("duties"))), "");
+  EXPECT_EQ(cluster.StopHost(), 0);
+}
+
 }  // namespace
 }  // namespace kcm::test

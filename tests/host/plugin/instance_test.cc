@@ -24,13 +24,13 @@ class InstanceTest : public testing::Test {
     EXPECT_TRUE(image.ok()) << image.error().message;
     declaration_ = (*image)->declaration().controllers[0];
     declaration_.watches.clear();  // no caches here
-    shared_.environment = &environment_;
-    shared_.plugin_name = "probe";
-    shared_.controller_name = declaration_.name;
+    shared_->environment = &environment_;
+    shared_->plugin_name = "probe";
+    shared_->controller_name = declaration_.name;
     queue::Options o;
     o.clock = &clock_;
-    shared_.queues.push_back(std::make_unique<queue::WorkQueue>(o));
-    instance_ = std::make_unique<Instance>(&shared_, *image, &declaration_, 1);
+    shared_->queues.push_back(std::make_unique<queue::WorkQueue>(o));
+    instance_ = std::make_shared<Instance>(shared_, *image, &declaration_, 1);
     EXPECT_TRUE(instance_->Create(&cancel_).ok());
   }
   void Add(const char* key, clock::Duration delay = 0s, bool rate_limited = false) {
@@ -39,7 +39,7 @@ class InstanceTest : public testing::Test {
   // "key state seconds" in the order of the queue.
   std::vector<std::string> Keys() {
     std::vector<std::string> out;
-    for (const auto& k : shared_.queues[0]->Keys(1000))
+    for (const auto& k : shared_->queues[0]->Keys(1000))
       out.push_back(
           k.key + " " + k.state + " " +
           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(k.due_in).count()));
@@ -50,9 +50,9 @@ class InstanceTest : public testing::Test {
   clock::VirtualClock clock_;
   Environment environment_;
   ControllerDeclaration declaration_;
-  Shared shared_;
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   client::Cancellation cancel_;
-  std::unique_ptr<Instance> instance_;
+  std::shared_ptr<Instance> instance_;
 };
 
 TEST_F(InstanceTest, KeysBeforeTheStartWaitOnceInTheirOrderWithTheirDelays) {
@@ -70,13 +70,13 @@ TEST_F(InstanceTest, KeysBeforeTheStartWaitOnceInTheirOrderWithTheirDelays) {
   clock_.Advance(2s);
   Add("last");
   Add("web");  // keeps its place
-  EXPECT_EQ(shared_.queues[0]->Length() + shared_.queues[0]->Waiting(), 0u);
+  EXPECT_EQ(shared_->queues[0]->Length() + shared_->queues[0]->Waiting(), 0u);
   ASSERT_TRUE(instance_->Start().ok());
   EXPECT_EQ(Keys(),
             (std::vector<std::string>{"web ready 0", "api ready 0", "at-once ready 0",
                                       "back-off-first ready 0", "last ready 0", "failed delayed 5",
                                       "sooner delayed 3000", "later delayed 8000"}));
-  EXPECT_EQ(shared_.queues[0]->NumRequeues("failed"), 1);
+  EXPECT_EQ(shared_->queues[0]->NumRequeues("failed"), 1);
 }
 
 // kcm/cancel.h: `ready` may take a lock that is held where wake() is called.

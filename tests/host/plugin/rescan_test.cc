@@ -111,6 +111,18 @@ TEST(PluginRescan, BadFileOverAGoodOneIsRefusedOnce) {
   EXPECT_TRUE(cluster.Problems().empty());
 }
 
+TEST(PluginRescan, LastErrorGoesWithTheFileThatCausedIt) {
+  PluginCluster cluster({Probe("good")});
+  Install(Probe("fail_create"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_TRUE(cluster.Plugin("probe").contains("lastError"));
+  Install(Probe("good"), cluster.InDir("good.so"));  // the build that runs
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_FALSE(cluster.Plugin("probe").contains("lastError"));
+  EXPECT_TRUE(cluster.Problems().empty());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 0);
+}
+
 TEST(PluginRescan, NamesMustStayClear) {
   PluginCluster cluster({Probe("good")});
   const std::string good = cluster.InDir("good.so");

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes of the plugin directories lead to. What is new is mapped and named one file after
+// the other; whatever calls into a plugin goes on side by side, on a thread per plugin.
+#include <algorithm>
+
+#include "host/plugin/manager.h"
+
+namespace kcm::host::plugin {
+
+Manager::Plugin* Manager::OwnerOf(const std::string& path) const {
+  for (const auto& [name, plugin] : plugins_)
+    if (plugin->file == path) return plugin.get();
+  return nullptr;
+}
+
+// Loaded from exactly these bytes, or refused and not changed since.
+bool Manager::SeenBefore(const PluginFile& file, const Plugin* owner) const {
+  if (owner != nullptr) return owner->stamp == file.stamp;
+  const auto refused = refused_.find(file.path);
+  return refused != refused_.end() && refused->second.first == file.stamp;
+}
+
+void Manager::Remember(const PluginFile& file, const Status& result) {
+  if (!result.ok()) Refuse(file.path, result.error());
+  const std::lock_guard lock(mutex_);
+  if (result.ok()) {
+    refused_.erase(file.path);
+    return;
+  }
+  refused_[file.path].first = file.stamp;
+  if (Plugin* owner = OwnerOf(file.path)) owner->stamp = file.stamp;
+}
+
+// A file that is new or changed: touched only, a new plugin, or another build of one that is
+// loaded. True: look again, the plugin is busy.
+bool Manager::TakeIn(const PluginFile& file, const std::set<std::string>& present,
+                     std::shared_ptr<Image> image, Works* begun) {
+  const std::string name = image->declaration().name;
+  std::optional<Claim> claim;
+  Status s = Ok();
+  bool fresh = false, same = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return false;
+    const Plugin* const owner = OwnerOf(file.path);
+    const auto found = plugins_.find(name);
+    const bool known = found != plugins_.end();
+    if (owner != nullptr && owner->name != name) {
+      s = MakeError(Code::kInvalid, file.path + ": holds plugin " + name + " now, but " +
+                                        owner->name +
+                                        " was loaded from it and keeps running: give each plugin a "
+                                        "file of its own");
+    } else if (known && owner == nullptr && present.contains(found->second->file)) {
+      s = MakeError(Code::kAlreadyExists, file.path + ": plugin " + name +
+                                              " is already loaded from " + found->second->file +
+                                              ": keep one of the two files");
+    } else if (known && found->second->operation) {
+      return true;
+    } else if (known && CheckNames(*image, name).code() == Code::kUnavailable) {
+      return true;
+    } else if (known) {
+      Plugin& target = *found->second;
+      // Remembered in any case: a build that was refused is not tried again until its file changes,
+      // and while its file is there the running build is not taken for removed.
+      target.file = file.path;
+      target.stamp = file.stamp;
+      target.missing_since = {};
+      same = image->digest() == target.image->digest();  // touched or renamed, not changed
+      if (same) {
+        target.last_error.clear();  // of a build that this one's file has replaced again
+      } else {
+        claim.emplace(Take(target, "swap"));
+      }
+    } else if (Result<Plugin*> made = Adopt(file, image); made.ok()) {
+      fresh = true;
+      claim.emplace(Take(**made, "load"));
+    } else if (made.code() == Code::kUnavailable) {
+      return true;
+    } else {
+      s = made.error();
+    }
+  }
+  if (!claim) {
+    Remember(file, s);
+    return false;
+  }
+  if (fresh) {
+    SayLoaded(image->declaration(), file.path);
+    begun->push_back(Begin(*std::move(claim), [this, file](Claim& c) {
+      for (const ControllerDeclaration& d : c->image->declaration().controllers) PrepareLate(*c, d);
+      ActivateLate(*c);
+      Remember(file, Ok());
+    }));
+    return false;
+  }
+  // Held by the call alone, so that a refused build can be unmapped at once.
+  auto build = std::make_shared<std::shared_ptr<Image>>(std::move(image));
+  begun->push_back(Begin(*std::move(claim), [this, file, build](Claim& c) {
+    Remember(file, SwapTo(*c, std::move(*build), true));
+  }));
+  return false;
+}
+
+bool Manager::LookAt(const PluginFile& file, const std::set<std::string>& present, Works* begun) {
+  {
+    const std::lock_guard lock(mutex_);
+    const Plugin* const owner = OwnerOf(file.path);
+    if (SeenBefore(file, owner)) return false;
+    if (owner != nullptr && owner->operation) return true;
+  }
+  Result<std::shared_ptr<Image>> image = LoadFile(file.path);
+  if (image.ok()) return TakeIn(file, present, *std::move(image), begun);
+  if (image.code() != Code::kUnavailable) {
+    Remember(file, image.error());
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  refused_[file.path].second = image.error().message;
+  return true;  // still being copied
+}
+
+// True: something is missing whose removal is not confirmed yet (renames and ConfigMap mounts
+// replace files that way), or is busy.
+bool Manager::UnloadVanished(const std::set<std::string>& present, bool confirm_removal,
+                             Works* begun) {
+  bool again = false;
+  std::vector<Claim> vanished;
+  const auto now = std::chrono::steady_clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, plugin] : plugins_) {
+      if (present.contains(plugin->file)) {
+        plugin->missing_since = {};
+        continue;
+      }
+      if (plugin->missing_since == std::chrono::steady_clock::time_point{})
+        plugin->missing_since = now;
+      if (plugin->operation || stopped_ ||
+          (confirm_removal && now - plugin->missing_since < options_.removal_delay)) {
+        again = true;
+      } else {
+        vanished.push_back(Take(*plugin, "unload"));
+      }
+    }
+  }
+  for (Claim& claim : vanished)
+    begun->push_back(Begin(std::move(claim), [this](Claim& c) { Unload(c); }));
+  return again;
+}
+
+void Manager::Unload(Claim& claim) {
+  // A controller that does not end in time is fenced: the name is free for another file.
+  for (const auto& [name, controller] : claim->controllers) controller->StopInTime();
+  std::unique_ptr<Plugin> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = plugins_.find(claim->name);
+    gone = std::move(it->second);
+    plugins_.erase(it);
+    claim.PluginIsGone();
+    work_cv_.notify_all();
+  }
+  gone->controllers.clear();
+  const PluginDeclaration& d = gone->image->declaration();
+  info_.Remove({d.name, d.version, d.vendor, d.build_id});
+  environment_.log.Info(0, "Plugin unloaded", {{"plugin", gone->name}, {"file", gone->file}});
+  Drop(std::move(gone->previous));
+  Drop(std::move(gone->image));
+  CountHung();
+  WakeMaintainer();
+}
+
+bool Manager::Scan(bool confirm_removal, Works* begun) {
+  const std::lock_guard scan(scan_mutex_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_ || !prepared_) return false;
+  }
+  std::vector<PluginFile> files;
+  std::set<std::string> present;
+  for (const std::string& dir : options_.dirs) {
+    // Its rights may have changed since the start. Nothing is loaded from it, and nothing removed.
+    if (const Status s = CheckDirectory(dir); !s.ok()) {
+      environment_.log.Error(s.error().message, "Plugin directory is not looked at",
+                             {{"dir", dir}});
+      return s.code() == Code::kNotFound;  // it may just be replaced by another
+    }
+    Result<std::vector<PluginFile>> found = ScanDirectory(dir);
+    if (!found.ok()) return true;  // a directory that can not be read right now removes nothing
+    for (PluginFile& f : *found)
+      if (present.insert(f.path).second) files.push_back(std::move(f));
+  }
+  bool again = false;
+  for (const PluginFile& file : files) again = LookAt(file, present, begun) || again;
+  again = UnloadVanished(present, confirm_removal, begun) || again;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(refused_, [&](const auto& r) { return !present.contains(r.first); });
+  return again;
+}
+
+bool Manager::Rescan(bool confirm_removal) {
+  Works begun;
+  const bool again = Scan(confirm_removal, &begun);
+  Await(begun);
+  RetryDrops();
+  return again;
+}
+
+}  // namespace kcm::host::plugin

@@ -54,7 +54,7 @@ int Plugins(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   kcm::host::plugin::InstallCrashHandler();
-  if (!args.empty() && args[0] == "plugins") return Plugins(args);
+  if (!args.empty() && args[0] == "plugins") kcm::host::plugin::EndProcess(Plugins(args));
 
   // Signals are taken by one thread with sigwait: no handler runs code of ours. SIGPIPE: a closed
   // connection is an error code.
@@ -77,5 +77,5 @@ int main(int argc, char** argv) {
   const int code = host.Run();
   ::pthread_kill(signals.native_handle(), SIGUSR1);
   signals.join();
-  return code;
+  kcm::host::plugin::EndProcess(code);
 }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -63,28 +65,32 @@ void Sanitise(char (&to)[64], const char* from) {
   to[n] = '\0';
 }
 
+// Says `what` of the plugin that this thread is in, on stderr and in a record. False: in none.
+bool Attribute(const char* what, long number) {
+  const Frame* f = CurrentFrame();
+  if (f == nullptr) return false;
+  Line line;
+  line << "F " << what << " " << number << " in plugin=\"" << f->plugin << "\" build=\"" << f->build
+       << "\" controller=\"" << f->controller << "\" key=\"" << f->key << "\"\n";
+  line.WriteTo(STDERR_FILENO);
+  if (g_crash_dir[0] == '\0') return true;
+  char build[64];
+  Sanitise(build, f->build);
+  struct timespec now {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  Line path;
+  path << g_crash_dir << "/crash-" << build << "-" << static_cast<long>(now.tv_sec) << "-"
+       << static_cast<long>(::getpid()) << ".txt";
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) {
+    line.WriteTo(fd);
+    ::close(fd);
+  }
+  return true;
+}
+
 void OnSignal(int signal) {
-  if (const Frame* f = CurrentFrame(); f != nullptr) {
-    Line line;
-    line << "F fatal signal " << static_cast<long>(signal) << " in plugin=\"" << f->plugin
-         << "\" build=\"" << f->build << "\" controller=\"" << f->controller << "\" key=\""
-         << f->key << "\"\n";
-    line.WriteTo(STDERR_FILENO);
-    if (g_crash_dir[0] != '\0') {
-      char build[64];
-      Sanitise(build, f->build);
-      struct timespec now {};
-      ::clock_gettime(CLOCK_REALTIME, &now);
-      Line path;
-      path << g_crash_dir << "/crash-" << build << "-" << static_cast<long>(now.tv_sec) << "-"
-           << static_cast<long>(::getpid()) << ".txt";
-      const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-      if (fd >= 0) {
-        line.WriteTo(fd);
-        ::close(fd);
-      }
-    }
-  } else {
+  if (!Attribute("fatal signal", signal)) {
     Line line;
     line << "F fatal signal " << static_cast<long>(signal) << " in the host\n";
     line.WriteTo(STDERR_FILENO);
@@ -92,6 +98,18 @@ void OnSignal(int signal) {
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
+
+void OnExit(int code, void*) {
+  if (!Attribute("exit code", code)) {
+    Line line;
+    line << "F exit code " << static_cast<long>(code)
+         << " asked for outside of any call of a plugin: by a thread that a plugin has made?\n";
+    line.WriteTo(STDERR_FILENO);
+  }
+  ::_exit(code == 0 ? 1 : code);
+}
+
+void OnQuickExit() { OnExit(1, nullptr); }
 
 }  // namespace
 
@@ -102,6 +120,14 @@ void InstallCrashHandler() {
   action.sa_flags = SA_NODEFER | SA_RESETHAND | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   for (int signal : kSignals) ::sigaction(signal, &action, nullptr);
+  // An end that nobody can attribute is no reason not to start.
+  (void)::on_exit(OnExit, nullptr);
+  (void)std::at_quick_exit(OnQuickExit);
+}
+
+void EndProcess(int code) {
+  std::fflush(nullptr);
+  ::_exit(code);
 }
 
 void SetCrashDir(const std::string& dir) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crashes: a fatal signal inside a plugin is attributed in the last log line and remembered, so
-// that a build which takes the process down again and again is not loaded any more (design 9).
+// Crashes: a fatal signal inside a plugin, and exit() called by one, are attributed in the last log
+// line and remembered, so that a build which takes the process down again and again is not loaded
+// any more (design 9). Not seen: _exit(), _Exit() and the system call itself, which run no handler.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,7 +15,12 @@ namespace kcm::host::plugin {
 // that names plugin, build, controller and key of the crashing thread, a record file when
 // SetCrashDir was called, then the signal's default action. Only async-signal-safe calls. Library
 // code and tests do not install it.
+// On exit() and quick_exit(), which nothing of the host calls: the same line and record, then the
+// process ends with the code given, or with 1 instead of 0. Nothing of other plugins runs.
 void InstallCrashHandler();
+// How the host's program ends: as exit() would, but static destructors of plugins that could not be
+// unmapped do not run.
+[[noreturn]] void EndProcess(int code);
 // Where record files go: DIR/crash-<digest prefix>-<time>.txt. The build id of the frame is its
 // digest's first characters.
 void SetCrashDir(const std::string& dir);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library whose constructor, which runs when the file is mapped, takes the process down: by a
-// signal, or (CRASH_BY_STACK) by using up its stack, or (HANG) never returns.
+// signal, or (CRASH_BY_STACK) by using up its stack, or (EXIT) by exit(0), or (HANG) never returns.
+// DESTRUCTOR: a signal when the file is unmapped. PINNED: the same in a file that the loader never
+// unmaps (targets.cmake), so at the end of the process.
 #include <kcm/plugin.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 namespace {
@@ -22,6 +25,16 @@ const int g_paused = [] {
   for (;;) ::pause();
   return 0;
 }();
+#elif defined(EXIT)
+const int g_ended = [] {
+  ::exit(0);
+  return 0;
+}();
+#elif defined(DESTRUCTOR)
+struct Raises {
+  ~Raises() { ::raise(SIGSEGV); }
+};
+const Raises g_raises;
 #else
 const int g_raised = ::raise(SIGSEGV);
 #endif

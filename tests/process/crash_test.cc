@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "build_paths.h"
-#include "process/process.h"
+#include "process/world.h"
 
 namespace kcm::process {
 namespace {
@@ -78,6 +78,83 @@ TEST_P(Crash, OfInspectIsAttributed) {
 
 INSTANTIATE_TEST_SUITE_P(Constructors, Crash,
                          ::testing::Values("constructor", "constructor_stack"));
+
+// By the loader's time: "load" or "unload" says which.
+class Unmapping : public Crash {};
+TEST_P(Unmapping, IsAttributedAndCounted) {
+  EXPECT_EQ(Run({"--plugin-dir=" + plugins_, "--plugin-state-dir=" + state_}), 128 + SIGSEGV);
+  EXPECT_THAT(err_, AllOf(HasSubstr("F fatal signal 11 in plugin=\"" + file_ + "\""),
+                          HasSubstr("key=\"unload\"")));
+  EXPECT_EQ(Records(), 1u);
+}
+INSTANTIATE_TEST_SUITE_P(Destructors, Unmapping, ::testing::Values("destructor"));
+
+// What can not be unmapped is not run at the end of the process either.
+class Pinned : public Crash {};
+TEST_P(Pinned, DestructorDoesNotRunWhenTheHostEnds) {
+  EXPECT_EQ(Run({"--plugin-dir=" + plugins_, "--help"}), 0) << err_;
+  EXPECT_EQ(Run({"plugins", "inspect", file_}), 1) << err_;
+  EXPECT_THAT(err_, Not(HasSubstr("fatal signal")));
+}
+INSTANTIATE_TEST_SUITE_P(Destructors, Pinned, ::testing::Values("destructor_pinned"));
+
+class PluginExit : public Crash {};
+TEST_P(PluginExit, WhileAFileIsMappedIsAttributedCountedAndQuarantined) {
+  const std::vector<std::string> start = {"--plugin-dir=" + plugins_,
+                                          "--plugin-state-dir=" + state_,
+                                          "--plugin-quarantine-threshold=1"};
+  EXPECT_EQ(Run(start), 1) << "exit(0) looks like an orderly end";
+  EXPECT_THAT(err_, AllOf(HasSubstr("F exit code 0 in plugin=\"" + file_ + "\""),
+                          HasSubstr("key=\"load\"")));
+  EXPECT_EQ(Records(), 1u);
+  std::vector<std::string> help = start;
+  help.push_back("--help");
+  EXPECT_EQ(Run(help), 0) << err_;
+}
+INSTANTIATE_TEST_SUITE_P(Constructors, PluginExit, ::testing::Values("constructor_exits"));
+
+// In calls of a running host.
+class PluginCall : public ::testing::Test {
+ protected:
+  // Runs a host with this plugin until it ends over a ConfigMap default/culprit.
+  int Run(const std::string& probe) {
+    World world({});
+    const std::string file = world.dir().path() + "/plugins/probe.so";
+    fs::copy_file(std::string(KCM_BUILD_DIR) + "/probes/" + probe + ".so", file);
+    fs::permissions(file, fs::perms::group_write | fs::perms::others_write,
+                    fs::perm_options::remove);
+    const std::string state = world.dir().path() + "/state";
+    fs::create_directory(state);
+    Process& host = world.StartHost("a", {"--leader-elect=false", "--plugin-state-dir=" + state});
+    EXPECT_TRUE(world.Serves("a")) << host.err();
+    EXPECT_TRUE(world.Post(
+        "/api/v1/namespaces/default/configmaps",
+        {{"apiVersion", "v1"},
+         {"kind", "ConfigMap"},
+         {"metadata", {{"name", "culprit"}, {"annotations", {{"kcm.test/probe", "stamp"}}}}}}));
+    const std::optional<int> code = host.Wait(60s);
+    err_ = host.err();
+    records_ =
+        static_cast<size_t>(std::distance(fs::directory_iterator(state), fs::directory_iterator()));
+    return code.value_or(-1);
+  }
+  std::string err_;
+  size_t records_ = 0;
+};
+
+TEST_F(PluginCall, ThatExitsIsAttributedAndCounted) {
+  EXPECT_EQ(Run("exits"), 1) << err_;
+  EXPECT_THAT(err_,
+              ::testing::ContainsRegex("F exit code 0 in plugin=\"probe\" build=\"[0-9a-f]+\" "
+                                       "controller=\"probe-controller\" key=\"default/culprit\""));
+  EXPECT_EQ(records_, 1u);
+}
+
+TEST_F(PluginCall, OfOnEventThatCrashesNamesTheObjectWithItsNamespace) {
+  EXPECT_EQ(Run("crash_event"), 128 + SIGSEGV) << err_;
+  EXPECT_THAT(err_, HasSubstr("controller=\"probe-controller\" key=\"default/culprit\""));
+  EXPECT_EQ(records_, 1u);
+}
 
 // A signal ends the host all the same, and the last line says why.
 class Hang : public Crash {};

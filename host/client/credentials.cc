@@ -2,22 +2,18 @@
 // Tokens, token files, basic authentication; the exec plugin is exec_plugin.cc.
 #include "host/client/credentials.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
 #include "host/client/base64.h"
 #include "host/client/exec_plugin.h"
+#include "host/file/regular_file.h"
 
 namespace kcm::host::client {
 namespace {
 
 // Cached 60 s, less 10 s so that a rotated token is there before the old one ends (2.2).
 constexpr clock::Duration kTokenFileAge = std::chrono::seconds(50);
-constexpr size_t kMaxToken = 1 << 20;
 
 class StaticCredentials : public Credentials {
  public:
@@ -54,16 +50,11 @@ std::string Trim(std::string text) {
 }
 
 Result<std::string> ReadToken(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
+  Result<std::string> read = file::ReadRegularFile(path);
+  if (!read.ok())
     return MakeError(Code::kUnauthorized,
-                     "failed to read token file \"" + path + "\": " + std::strerror(errno));
-  std::string text(kMaxToken + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (text.size() > kMaxToken)
-    return MakeError(Code::kUnauthorized, "token file \"" + path + "\" is larger than 1 MiB");
-  text = Trim(std::move(text));
+                     "failed to read token file \"" + path + "\": " + read.error().message);
+  std::string text = Trim(*std::move(read));
   if (text.empty())
     return MakeError(Code::kUnauthorized, "read empty token from file \"" + path + "\"");
   if (text.find_first_of("\r\n") != std::string::npos) {

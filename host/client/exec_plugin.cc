@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +11,7 @@
 
 #include "host/client/base64.h"
 #include "host/client/process.h"
+#include "host/file/regular_file.h"
 #include "kcm/rules/time.h"
 
 namespace kcm::host::client {
@@ -122,8 +121,9 @@ class ExecCredentials : public Credentials {
     if (config_.insecure_skip_tls_verify) cluster["insecure-skip-tls-verify"] = true;
     std::string ca = config_.ca.data;
     if (ca.empty() && !config_.ca.file.empty()) {
-      std::ifstream in(config_.ca.file, std::ios::binary);
-      ca.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+      // Checked at start; one that is gone now is left out.
+      if (Result<std::string> read = file::ReadRegularFile(config_.ca.file); read.ok())
+        ca = *std::move(read);
     }
     if (!ca.empty()) cluster["certificate-authority-data"] = EncodeBase64(ca);
     if (!config_.proxy_url.empty()) cluster["proxy-url"] = config_.proxy_url;

@@ -4,16 +4,12 @@
 
 #include <Poco/Exception.h>
 #include <Poco/URI.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "host/client/kubeconfig_yaml.h"
+#include "host/file/regular_file.h"
 
 namespace kcm::host::client {
 namespace {
@@ -57,8 +53,8 @@ class Problems {
 
 // Why `path` can not be read, "" when it can.
 std::string WhyUnreadable(const std::string& path) {
-  std::ifstream in(path);
-  return in ? "" : "open " + path + ": " + std::strerror(errno);
+  const Status readable = file::CheckRegularFile(path);
+  return readable.ok() ? "" : readable.error().message;
 }
 
 std::string Resolve(const std::string& path, const std::string& directory) {
@@ -234,8 +230,18 @@ void CheckExec(const ExecConfig& exec, const std::string& user, Problems* proble
   }
 }
 
+// One that is not there yet may come; one that is no file never holds a token.
+void CheckTokenFile(const Config& config, const std::string& user, Problems* problems) {
+  if (config.token_file.empty()) return;
+  const Status readable = file::CheckRegularFile(config.token_file);
+  if (readable.code() != Code::kInvalid) return;
+  problems->Add("unable to read tokenFile " + config.token_file + " for " + user + " due to " +
+                readable.error().message);
+}
+
 void CheckUser(const Config& config, const std::string& user, Problems* problems) {
   CheckPair(config, user, problems);
+  CheckTokenFile(config, user, problems);
   if (config.exec) CheckExec(*config.exec, user, problems);
   const bool token = !config.token.empty() || !config.token_file.empty();
   const bool basic = !config.username.empty() || !config.password.empty();
@@ -321,17 +327,12 @@ Status Validate(const Parsed& parsed) {
 }
 
 Result<std::string> ReadFile(const std::string& path) {
-  struct stat st {};
-  if (stat(path.c_str(), &st) != 0)
-    return Bad("stat " + path + ": " +
-               (errno == ENOENT ? "no such file or directory" : std::strerror(errno)));
-  if (st.st_size > static_cast<off_t>(kMaxFile))
-    return Bad(path + ": larger than 16 MiB, not a kubeconfig");
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in) return Bad("open " + path + ": " + std::strerror(errno));
-  return text.str();
+  Result<std::string> text = file::ReadRegularFile(path, kMaxFile);
+  // The reference looks before it opens (2.1).
+  if (!text.ok() && text.code() == Code::kNotFound)
+    return Bad("stat" + text.error().message.substr(std::string_view("open").size()));
+  if (!text.ok()) return Bad(text.error().message);
+  return text;
 }
 
 std::string DirectoryOf(const std::string& path) {

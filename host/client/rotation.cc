@@ -3,12 +3,9 @@
 #include "host/client/rotation.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "host/client/tls_context.h"
+#include "host/file/regular_file.h"
 
 namespace kcm::host::client {
 namespace {
@@ -17,13 +14,12 @@ constexpr clock::Duration kPairAge = std::chrono::seconds(1);
 constexpr clock::Duration kPollPeriod = std::chrono::minutes(5);
 constexpr clock::Duration kRetryBase = std::chrono::milliseconds(5);  // queue back-off of 6.4
 constexpr clock::Duration kRetryCap = std::chrono::seconds(1000);
+constexpr size_t kMaxMaterial = 16 << 20;  // bundles of many authorities are long
 
 Result<std::string> Read(const Material& material) {
   if (!material.data.empty()) return material.data;
   if (material.file.empty()) return std::string();
-  std::ifstream in(material.file, std::ios::binary);
-  if (!in) return MakeError(Code::kInvalid, "open " + material.file + ": " + std::strerror(errno));
-  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  return file::ReadRegularFile(material.file, kMaxMaterial);
 }
 
 }  // namespace

@@ -99,6 +99,8 @@ FlagSet FlagSet::Builtin() {
                                       std::string(row.default_text), std::string(row.help),
                                       std::string(row.deprecated), row.shorthand});
     if (!added.ok()) throw std::logic_error("flag table: " + added.error().message);
+    if (row.name.find("concurrent-") != row.name.npos && row.name.ends_with("-syncs"))
+      set.SetWorkers(row.name);
   }
   return set;
 }
@@ -133,6 +135,10 @@ Status FlagSet::Declare(FlagDeclaration declaration) {
   std::string name = declaration.name;
   flags_.emplace(std::move(name), Flag{std::move(declaration), *std::move(value), false});
   return Ok();
+}
+
+void FlagSet::SetWorkers(std::string_view name) {
+  if (Flag* flag = FindMutable(name); flag != nullptr) flag->workers = true;
 }
 
 void FlagSet::SetHelp(std::string_view name, std::string help) {

@@ -71,6 +71,7 @@ struct Flag {
   FlagDeclaration declaration;
   FlagValue value;
   bool changed = false;  // given on the command line
+  bool workers = false;  // a number of workers, each a thread of the host (validation.h)
 };
 
 class FlagSet {
@@ -86,6 +87,9 @@ class FlagSet {
   // one.
   Status Declare(FlagDeclaration declaration);
   void SetHelp(std::string_view name, std::string help);
+  // Says that the number in flag `name` is one of workers. The built-in ones are known already; a
+  // name that is not declared is ignored.
+  void SetWorkers(std::string_view name);
 
   // Reads all arguments (without argv[0]) and returns the positional ones. Error: the message
   // behind "Error: ".

@@ -5,19 +5,16 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "host/config/version.h"
+#include "host/file/regular_file.h"
 #include "kcm/rules/go_quote.h"
 
 namespace kcm::host::config {
 namespace {
 
 using rules::GoQuote;
-
-constexpr size_t kMaxBytes = 1 << 20;  // a few lines in practice
 
 Error ReadError(const std::string& path, const std::string& why) {
   return MakeError(Code::kInvalid, "unable to read leader migration configuration from " +
@@ -110,13 +107,10 @@ LeaderMigration DefaultLeaderMigration() {
 
 Result<LeaderMigration> ReadLeaderMigration(const std::string& path) {
   if (path.empty()) return DefaultLeaderMigration();
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return ReadError(path, "open " + path + ": no such file or directory");
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (text.str().size() > kMaxBytes) return ReadError(path, "larger than 1 MiB");
+  const Result<std::string> text = file::ReadRegularFile(path);
+  if (!text.ok()) return ReadError(path, text.error().message);
   try {
-    Result<LeaderMigration> migration = Decode(YAML::Load(text.str()));
+    Result<LeaderMigration> migration = Decode(YAML::Load(*text));
     if (!migration.ok()) return ReadError(path, migration.error().message);
     if (const Status checked = Check(*migration); !checked.ok()) return checked.error();
     return migration;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "host/file/regular_file.h"
+
 namespace kcm::host::config {
 namespace {
 
@@ -24,18 +26,20 @@ std::vector<std::string> Values(std::string text) {
 }
 
 Result<StringPairs> ReadManifest(const std::string& path) {
+  const Result<std::string> text = file::ReadRegularFile(path);
+  if (!text.ok()) {
+    return MakeError(text.code(),
+                     "failed to read allow metric labels manifest: " + text.error().message);
+  }
   StringPairs pairs;
   try {
-    const YAML::Node root = YAML::LoadFile(path);
+    const YAML::Node root = YAML::Load(*text);
     if (!root.IsMap()) {
       return MakeError(Code::kInvalid,
                        "failed to parse allow metric labels manifest " + path + ": want a map");
     }
     for (const auto& entry : root)
       pairs.emplace_back(entry.first.as<std::string>(), entry.second.as<std::string>());
-  } catch (const YAML::BadFile&) {
-    return MakeError(Code::kNotFound, "failed to read allow metric labels manifest: open " + path +
-                                          ": no such file or directory");
   } catch (const std::exception& e) {
     return MakeError(Code::kInvalid,
                      "failed to parse allow metric labels manifest " + path + ": " + e.what());

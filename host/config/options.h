@@ -144,7 +144,8 @@ struct ParseContext {
   std::function<Status(FlagSet&, ControllerNames&)> declare;
 };
 
-// `args` without argv[0]. Reads files only for --allow-metric-labels-manifest.
+// `args` without argv[0]. Reads no file but that of
+// --allow-metric-labels-manifest; looks whether the others are files.
 ParseResult ParseOptions(const std::vector<std::string>& args, const ParseContext& context);
 
 }  // namespace kcm::host::config

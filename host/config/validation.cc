@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "host/config/tls_names.h"
+#include "host/file/regular_file.h"
 #include "kcm/rules/go_duration.h"
 #include "kcm/rules/go_quote.h"
 
@@ -24,6 +25,61 @@ bool EqualFold(std::string_view a, std::string_view b) {
 bool ContainsFold(const std::vector<std::string>& list, std::string_view word) {
   return std::any_of(list.begin(), list.end(),
                      [&](const std::string& item) { return EqualFold(item, word); });
+}
+
+// A worker is a thread here, and the reference bounds few of these flags
+// (docs/decisions/0007-workers-are-bounded.md).
+constexpr int64_t kMostWorkers = 1000;
+
+void CheckThreads(const FlagSet& flags, Errors* errors) {
+  for (const Flag* flag : flags.All()) {
+    const auto* n = std::get_if<int64_t>(&flag->value);
+    if (!flag->workers || n == nullptr || *n <= kMostWorkers) continue;
+    errors->push_back("--" + flag->declaration.name + " must not be more than " +
+                      std::to_string(kMostWorkers) + ", but got " + std::to_string(*n) +
+                      ": every worker is a thread of this process, give 1 to " +
+                      std::to_string(kMostWorkers));
+  }
+}
+
+// Files that the host or its controllers read. What is not there, or holds something else, is told
+// by its reader; what is no file at all would keep a reader waiting, or feed it without end.
+constexpr std::string_view kFileFlags[] = {
+    "allow-metric-labels-manifest",
+    "authentication-kubeconfig",
+    "authorization-kubeconfig",
+    "client-ca-file",
+    "cloud-config",
+    "cluster-signing-cert-file",
+    "cluster-signing-key-file",
+    "cluster-signing-kube-apiserver-client-cert-file",
+    "cluster-signing-kube-apiserver-client-key-file",
+    "cluster-signing-kubelet-client-cert-file",
+    "cluster-signing-kubelet-client-key-file",
+    "cluster-signing-kubelet-serving-cert-file",
+    "cluster-signing-kubelet-serving-key-file",
+    "cluster-signing-legacy-unknown-cert-file",
+    "cluster-signing-legacy-unknown-key-file",
+    "kubeconfig",
+    "leader-migration-config",
+    "plugin-trust-key",
+    "pv-recycler-pod-template-filepath-hostpath",
+    "pv-recycler-pod-template-filepath-nfs",
+    "requestheader-client-ca-file",
+    "root-ca-file",
+    "service-account-private-key-file",
+    "tls-cert-file",
+    "tls-private-key-file",
+};
+
+void CheckFiles(const FlagSet& flags, Errors* errors) {
+  for (const std::string_view name : kFileFlags) {
+    const std::string& path = flags.String(name);
+    if (path.empty()) continue;
+    const Status usable = file::CheckRegularFile(path);
+    if (usable.code() == Code::kInvalid)
+      errors->push_back("--" + std::string(name) + ": " + usable.error().message);
+  }
 }
 
 void CheckWorkers(const FlagSet& flags, Errors* errors) {
@@ -193,6 +249,8 @@ std::vector<std::string> Validate(const Options& o) {
     errors.push_back(std::move(error));
   CheckCloud(o.flags, &errors);
   CheckWorkers(o.flags, &errors);
+  CheckThreads(o.flags, &errors);
+  CheckFiles(o.flags, &errors);
   CheckRange(o.flags, "concurrent-service-endpoint-syncs", 50, &errors);
   CheckRange(o.flags, "max-endpoints-per-slice", 1000, &errors);
   CheckRange(o.flags, "mirroring-concurrent-service-endpoint-syncs", 50, &errors);

@@ -9,7 +9,8 @@
 
 namespace kcm::host::config {
 
-// Every violation, in a fixed order. Pure; `options` has typed groups and flags filled in.
+// Every violation, in a fixed order. Reads nothing, but looks whether files that
+// flags name are files. `options` has typed groups and flags filled in.
 std::vector<std::string> Validate(const Options& options);
 // What to warn about although it is legal.
 std::vector<std::string> Warnings(const Options& options);

@@ -3,11 +3,10 @@
 #include "host/ctl/admin_client.h"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "host/client/transport.h"
+#include "host/file/regular_file.h"
 
 namespace kcm::host::ctl {
 namespace {
@@ -15,13 +14,13 @@ namespace {
 // A generated certificate file holds the leaf and its CA (spec/host.md 9.7), so it is its own trust
 // anchor.
 constexpr char kGeneratedCertificate[] = "kube-controller-manager.crt";
+constexpr size_t kMaxKubeconfig = 16 << 20;
 
 Result<client::Config> ReadKubeconfig(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return MakeError(Code::kInvalid, "--kubeconfig " + path + ": can not be read");
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  const Result<std::string> text = file::ReadRegularFile(path, kMaxKubeconfig);
+  if (!text.ok()) return MakeError(Code::kInvalid, "--kubeconfig: " + text.error().message);
   Result<client::Config> config =
-      client::ParseKubeconfig(text, std::filesystem::path(path).parent_path().string());
+      client::ParseKubeconfig(*text, std::filesystem::path(path).parent_path().string());
   if (!config.ok())
     return MakeError(Code::kInvalid, "--kubeconfig " + path + ": " + config.error().message);
   return config;

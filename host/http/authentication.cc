@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "host/file/regular_file.h"
 
 namespace kcm::host::http {
 namespace {
@@ -84,12 +84,9 @@ User UserOfReview(const Json& user) {
 }
 
 Result<std::shared_ptr<const CaBundle>> ReadCa(const std::string& path, const std::string& flag) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return MakeError(Code::kNotFound, flag + ": open " + path + ": no such file or directory");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return CaBundle::Parse(text.str(), flag + " " + path);
+  const Result<std::string> text = file::ReadRegularFile(path);
+  if (!text.ok()) return MakeError(text.code(), flag + ": " + text.error().message);
+  return CaBundle::Parse(*text, flag + " " + path);
 }
 
 }  // namespace

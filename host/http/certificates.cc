@@ -12,24 +12,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "host/file/regular_file.h"
 #include "host/http/review_cache.h"
 
 namespace kcm::host::http {
 namespace {
-
-constexpr size_t kMaxFile = 1 << 20;
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return MakeError(Code::kNotFound, "open " + path + ": " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (text.str().size() > kMaxFile) return MakeError(Code::kInvalid, path + ": larger than 1 MiB");
-  return text.str();
-}
 
 // Written whole or not at all: a reader never sees half a key.
 Status WriteFile(const std::string& path, const std::string& text, mode_t mode) {
@@ -115,9 +103,9 @@ Result<std::shared_ptr<const ServingPair>> ParsePair(const std::string& cert_pem
 
 Result<CertificateStore::Entry> CertificateStore::LoadFiles(const std::string& cert_file,
                                                             const std::string& key_file) {
-  const Result<std::string> cert = ReadFile(cert_file);
+  const Result<std::string> cert = file::ReadRegularFile(cert_file);
   if (!cert.ok()) return cert.error();
-  const Result<std::string> key = ReadFile(key_file);
+  const Result<std::string> key = file::ReadRegularFile(key_file);
   if (!key.ok()) return key.error();
   Result<std::shared_ptr<const ServingPair>> pair =
       ParsePair(*cert, *key, "tls: " + cert_file + " and " + key_file);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "host/file/regular_file.h"
 #include "host/plugin/crash.h"
 #include "host/plugin/directory.h"
 #include "host/plugin/image.h"
@@ -48,6 +49,7 @@ Status Declare(const plugin::PluginDeclaration& p, const std::string& file, conf
       if (Status s = flags->Declare(std::move(d)); !s.ok())
         return MakeError(s.code(), file + ": " + s.error().message);
     }
+    for (const plugin::QueueDeclaration& q : c.queues) flags->SetWorkers(q.workers_flag);
   }
   return Ok();
 }
@@ -106,13 +108,20 @@ Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* fla
                       config::ControllerNames* names) {
   const std::vector<std::string> dirs = config::ScanFlag(args, "plugin-dir");
   if (dirs.empty()) return Ok();
+  plugin::LoadOptions load{"", Last(args, "plugin-trust-key")};
+  // Before anything is read with it; the other files are looked at once the flags are parsed.
+  if (!load.trust_key.empty()) {
+    const Status usable = file::CheckRegularFile(load.trust_key);
+    if (usable.code() == Code::kInvalid)
+      return MakeError(Code::kInvalid, "--plugin-trust-key: " + usable.error().message);
+  }
   Result<std::string> private_dir = plugin::MakePrivateDir();
   if (!private_dir.ok()) return private_dir.error();
   const std::string state_dir = Last(args, "plugin-state-dir");
   // Mapping a file runs its library constructors: a crash there is to be remembered already.
   if (!state_dir.empty()) plugin::SetCrashDir(state_dir);
   bool quarantined = false;
-  plugin::LoadOptions load{*private_dir, Last(args, "plugin-trust-key")};
+  load.private_dir = *private_dir;
   load.admit = [&](const std::string& file, const std::string& digest) {
     const Status s = plugin::Admit(state_dir, Threshold(args, *flags), file, digest);
     quarantined = quarantined || !s.ok();

@@ -106,6 +106,65 @@ TEST_F(CommandLine, HOST_11_MissingKubeconfigIsNamed) {
               AllOf(HasSubstr(dir.path() + "/none"), HasSubstr("no such file or directory")));
 }
 
+// Nobody waits for a writer to a FIFO or reads a device without end.
+TEST_F(CommandLine, FileFlagsTakeRegularFilesOnly) {
+  const std::string fifo = dir.path() + "/fifo", no_file = ": name a regular file";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const std::string conf =
+      "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+      "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+      "clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"CA}}]\n"
+      "users: [{name: u, user: {tokenFile: \"TOKEN\"}}]\n";
+  const auto kubeconfig = [&](const std::string& name, const std::string& ca,
+                              const std::string& token) {
+    std::string text = conf;
+    text.replace(text.find("CA"), 2, ca.empty() ? "" : ", certificate-authority: \"" + ca + "\"");
+    text.replace(text.find("TOKEN"), 5, token);
+    return dir.Write(name, text);
+  };
+  const std::string token = dir.Write("token", "t"), empty = dir.Write("empty", "");
+  const std::string fifo_ca = kubeconfig("ca.conf", fifo, token);
+  const std::string fifo_token = kubeconfig("token.conf", "", fifo);
+  const struct {
+    std::vector<std::string> flags;
+    std::vector<std::string> want;
+  } rows[] = {
+      {{"--kubeconfig=" + dir.path()},
+       {"--kubeconfig: open " + dir.path(), "a directory", no_file}},
+      {{"--kubeconfig=" + fifo}, {"--kubeconfig: open " + fifo, "a FIFO", no_file}},
+      {{"--kubeconfig=/dev/zero"}, {"--kubeconfig: open /dev/zero", "a device", no_file}},
+      {{"--kubeconfig=" + empty}, {empty + " has no clusters: correct " + empty}},
+      {{"--kubeconfig=" + fifo_ca},
+       {"certificate-authority " + fifo, no_file, "correct " + fifo_ca}},
+      {{"--kubeconfig=" + fifo_token}, {"tokenFile " + fifo, no_file, "correct " + fifo_token}},
+      {{"--client-ca-file=" + fifo, "--tls-cert-file=" + fifo, "--root-ca-file=" + dir.path(),
+        "--cluster-signing-key-file=/dev/null", "--plugin-trust-key=" + fifo},
+       {"--client-ca-file: open " + fifo, "--tls-cert-file: open " + fifo,
+        "--root-ca-file: open " + dir.path(), "--cluster-signing-key-file: open /dev/null",
+        "--plugin-trust-key: open " + fifo}},
+      {{"--plugin-trust-key=" + fifo, "--plugin-dir=" + PluginDir()},
+       {"--plugin-trust-key: open " + fifo, "a FIFO", no_file}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.flags[0]);
+    std::vector<std::string> flags = {"--secure-port=0", "--leader-elect=false"};
+    flags.insert(flags.end(), row.flags.begin(), row.flags.end());
+    const Ended end = RunHost(flags);
+    EXPECT_EQ(end.code, 1);
+    for (const std::string& text : row.want) EXPECT_THAT(end.err, HasSubstr(text));
+  }
+}
+
+TEST_F(CommandLine, WorkersWithoutBoundAreRefused) {
+  const Ended end =
+      RunHost({"--master=http://127.0.0.1:1", "--secure-port=0", "--leader-elect=false",
+               "--concurrent-rc-syncs=2147483647", "--plugin-dir=" + PluginDir()});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, HasSubstr("--concurrent-rc-syncs must not be more than 1000, but got "
+                                 "2147483647: every worker is a thread of this process, give 1 to "
+                                 "1000"));
+}
+
 TEST_F(CommandLine, MalformedKubeconfigIsNamedWithTheFix) {
   const std::string head = "apiVersion: v1\nkind: Config\n";
   const struct {

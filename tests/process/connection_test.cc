@@ -109,7 +109,7 @@ TEST(Connection, UnusableCertificatesEndTheStartAtOnceNamingTheirFiles) {
        "client-certificate: \"" + cert + "\", client-key: \"" + key + "\"", cert,
        "private key does not match public key"},
       {"a file that is not there", ", certificate-authority: \"" + dir.path() + "/none\"",
-       "token: t", dir.path() + "/none", "No such file"},
+       "token: t", dir.path() + "/none", "no such file or directory"},
   };
   const Listener server;
   for (const auto& row : rows) {

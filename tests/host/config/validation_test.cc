@@ -97,6 +97,19 @@ TEST(Validation, ErrorTexts) {
        "options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled"},
       {{"--log-json-split-stream", "--feature-gates=LoggingAlphaOptions=true"}, ""},
       {{"--concurrent-deployment-syncs=0", "--concurrent-gc-syncs=-3"}, ""},
+      {{"--concurrent-deployment-syncs=1000"}, ""},
+      {{"--concurrent-deployment-syncs=1001"},
+       "--concurrent-deployment-syncs must not be more than 1000, but got 1001: every worker is a "
+       "thread of this process, give 1 to 1000"},
+      {{"--concurrent-gc-syncs=2147483647", "--concurrent-job-syncs=2000"},
+       "[--concurrent-gc-syncs must not be more than 1000, but got 2147483647: every worker is a "
+       "thread of this process, give 1 to 1000, --concurrent-job-syncs must not be more than 1000, "
+       "but got 2000: every worker is a thread of this process, give 1 to 1000]"},
+      {{"--terminated-pod-gc-threshold=2147483647"}, ""},
+      {{"--kubeconfig=/"}, "--kubeconfig: open /: is a directory: name a regular file"},
+      {{"--root-ca-file=/dev/null"},
+       "--root-ca-file: open /dev/null: is a device: name a regular file"},
+      {{"--client-ca-file=/no/such/file"}, ""},
       {{"--leader-elect-per-plugin", "--leader-elect=false"},
        "--leader-elect-per-plugin needs --leader-elect"},
   };
@@ -106,6 +119,24 @@ TEST(Validation, ErrorTexts) {
     EXPECT_EQ(r.failure, row.want);
     EXPECT_EQ(r.outcome == Outcome::kRun, std::string_view(row.want).empty());
   }
+}
+
+// A vendor's queue may count its workers with any flag.
+TEST(Validation, FlagsOfPluginsThatCountWorkersAreBounded) {
+  ParseContext context;
+  context.declare = [](FlagSet& flags, ControllerNames&) {
+    flags.SetWorkers("acme-parallel");  // not declared yet: nothing happens
+    const Status declared = flags.Declare({.section = "Acme",
+                                           .name = "acme-parallel",
+                                           .type = FlagType::kInt32,
+                                           .default_text = "5"});
+    flags.SetWorkers("acme-parallel");
+    return declared;
+  };
+  EXPECT_EQ(ParseOptions({"--acme-parallel=1000"}, context).failure, "");
+  EXPECT_EQ(ParseOptions({"--acme_parallel=1001"}, context).failure,
+            "--acme-parallel must not be more than 1000, but got 1001: every worker is a thread of "
+            "this process, give 1 to 1000");
 }
 
 TEST(Validation, UsernameHeaderOnlyWarns) {

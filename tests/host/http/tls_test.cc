@@ -93,7 +93,7 @@ TEST_F(Tls, BadFilesStopTheStart) {
   const std::string empty = Write("empty", "");
   const struct {
     std::string cert, key, want;
-  } rows[] = {{"/no/such.crt", other_key, "open /no/such.crt: No such file or directory"},
+  } rows[] = {{"/no/such.crt", other_key, "open /no/such.crt: no such file or directory"},
               {cert, other_key, "private key does not match public key"},
               {empty, other_key, "failed to find any PEM data in certificate input"},
               {cert, empty, "failed to find any usable PEM data in key input"}};

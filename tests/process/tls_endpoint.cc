@@ -5,8 +5,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/ssl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -18,37 +16,19 @@
 #include <stdexcept>
 #include <thread>
 
+#include "host/http/tls_handles.h"
+
 namespace kcm::process {
 namespace {
 
 constexpr timeval kPatience{10, 0};  // with a client that says nothing
 
-template <class T, void (*Free)(T*)>
-struct Freed {
-  void operator()(T* p) const { Free(p); }
-};
-using Context = std::unique_ptr<SSL_CTX, Freed<SSL_CTX, SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, Freed<SSL, SSL_free>>;
-using Cert = std::unique_ptr<X509, Freed<X509, X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY, EVP_PKEY_free>>;
-using Bio = std::unique_ptr<BIO, Freed<BIO, BIO_free_all>>;
-
-Bio Open(const std::string& pem) {
-  return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
-Cert CertOf(const std::string& pem) {
-  return Cert(PEM_read_bio_X509(Open(pem).get(), nullptr, nullptr, nullptr));
-}
-
-Context MakeContext(const test::CertAndKey& server, const std::string& client_ca) {
-  Context context(SSL_CTX_new(TLS_server_method()));
-  const Cert cert = CertOf(server.cert);
-  const Key key(PEM_read_bio_PrivateKey(Open(server.key).get(), nullptr, nullptr, nullptr));
-  if (!context || SSL_CTX_use_certificate(context.get(), cert.get()) != 1 ||
-      SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1)
+test::Ctx MakeContext(const test::CertAndKey& server, const std::string& client_ca) {
+  test::Ctx context(SSL_CTX_new(TLS_server_method()));
+  if (!context || !test::UsePair(context.get(), server))
     throw std::runtime_error("unusable certificate");
   if (!client_ca.empty()) {
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), CertOf(client_ca).get());
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), test::CertOf(client_ca).get());
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   }
   return context;
@@ -67,7 +47,7 @@ struct TlsEndpoint::State {
       const int fd = ::accept(listener, nullptr, nullptr);
       if (fd < 0) return;
       ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-      const Session session(SSL_new(context.get()));
+      const test::Ssl session(SSL_new(context.get()));
       SSL_set_fd(session.get(), fd);
       std::array<char, 4096> request{};
       if (SSL_accept(session.get()) == 1 &&
@@ -83,7 +63,7 @@ struct TlsEndpoint::State {
     }
   }
 
-  Context context;
+  test::Ctx context;
   int listener = -1;
   int port = 0;
   std::atomic<bool> answered{false};

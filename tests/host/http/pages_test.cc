@@ -252,6 +252,24 @@ TEST_F(Pages, BadRequestsEndInAnErrorNotInACrash) {
   EXPECT_EQ(test::Send(server_->port(), {.method = "HEAD", .target = "/healthz"}).status, 200);
 }
 
+// spec/host.md 9.1.
+TEST_F(Pages, MethodsAreNotChecked) {
+  Start();
+  for (const std::string method : {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}) {
+    SCOPED_TRACE(method);
+    for (const std::string target : {"/healthz", "/metrics", "/configz"}) {
+      const test::Reply r =
+          test::Send(server_->port(), {.method = method,
+                                       .target = target,
+                                       .headers = {{"Authorization", "Bearer token-admin"}}});
+      EXPECT_EQ(r.status, 200) << target;
+      EXPECT_NE(r.body, "") << target;
+    }
+    EXPECT_EQ(test::Send(server_->port(), {.method = method, .target = "/livez"}).status, 404);
+    EXPECT_EQ(test::Send(server_->port(), {.method = method, .target = "/readyz"}).status, 404);
+  }
+}
+
 TEST_F(Pages, StopEndsConnectionsAndWaitsForHandlers) {
   Start();
   const int port = server_->port();

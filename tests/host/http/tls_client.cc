@@ -4,28 +4,17 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <openssl/pem.h>
-#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
+
+#include "host/http/tls_handles.h"
 
 namespace kcm::test {
 namespace {
-
-template <class T, void (*Free)(T*)>
-struct Deleter {
-  void operator()(T* p) const { Free(p); }
-};
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY, EVP_PKEY_free>>;
-using Cert = std::unique_ptr<X509, Deleter<X509, X509_free>>;
-using Bio = std::unique_ptr<BIO, Deleter<BIO, BIO_free_all>>;
-using Ctx = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX, SSL_CTX_free>>;
-using Ssl = std::unique_ptr<SSL, Deleter<SSL, SSL_free>>;
 
 std::string Text(BIO* bio) {
   char* data = nullptr;
@@ -75,7 +64,7 @@ class Connection {
       SSL_CTX_set_cipher_list(context_.get(), "ALL:@SECLEVEL=0");
     }
     if (call.max_version != 0) SSL_CTX_set_max_proto_version(context_.get(), call.max_version);
-    if (call.client) UseClient(*call.client);
+    if (call.client) UsePair(context_.get(), *call.client);
     fd_ = socket(AF_INET, SOCK_STREAM, 0);
     const timeval limit{20, 0};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -113,15 +102,6 @@ class Connection {
   }
 
  private:
-  void UseClient(const CertAndKey& client) {
-    const Bio certs(BIO_new_mem_buf(client.cert.data(), static_cast<int>(client.cert.size())));
-    const Cert cert(PEM_read_bio_X509(certs.get(), nullptr, nullptr, nullptr));
-    const Bio keys(BIO_new_mem_buf(client.key.data(), static_cast<int>(client.key.size())));
-    const Key key(PEM_read_bio_PrivateKey(keys.get(), nullptr, nullptr, nullptr));
-    SSL_CTX_use_certificate(context_.get(), cert.get());
-    SSL_CTX_use_PrivateKey(context_.get(), key.get());
-  }
-
   Ctx context_;
   Ssl ssl_;
   int fd_ = -1;

@@ -2,8 +2,10 @@
 // The admin API.
 #include "host/main/admin.h"
 
-#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "kcm/rules/go_quote.h"
 
 namespace kcm::host::main {
 namespace {
@@ -31,18 +33,30 @@ http::Response Answer(const Status& s) {
   }
 }
 
-size_t Keys(const http::Request& request) {
+constexpr size_t kMostKeys = 10000;
+
+// How many keys of each queue are asked for; 0 when nothing is said.
+Result<size_t> Keys(const http::Request& request) {
   const std::vector<std::string> values = request.QueryValues("keys");
-  return values.empty()
-             ? 0
-             : static_cast<size_t>(std::clamp(std::atoi(values.front().c_str()), 0, 10000));
+  size_t keys = 0;
+  for (const std::string& text : values) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), keys);
+    if (error != std::errc() || end != text.data() + text.size() || keys > kMostKeys)
+      return MakeError(Code::kBadRequest, "query parameter keys: must be a number from 0 to " +
+                                              std::to_string(kMostKeys) + ", got " +
+                                              rules::GoQuote(text));
+  }
+  return keys;
 }
 
 }  // namespace
 
 http::Response ServeAdmin(plugin::Manager& manager, const http::Request& request) {
-  if (request.path == "/plugins" && request.method == "GET")
-    return http::JsonResponse(200, manager.Report(Keys(request)));
+  if (request.path == "/plugins" && request.method == "GET") {
+    const Result<size_t> keys = Keys(request);
+    if (!keys.ok()) return http::StatusError(400, "BadRequest", keys.error().message, false);
+    return http::JsonResponse(200, manager.Report(*keys));
+  }
   if (request.method != "POST")
     return http::StatusError(405, "MethodNotAllowed", "use GET /plugins or POST below it", false);
   if (request.path == "/plugins/rescan") {

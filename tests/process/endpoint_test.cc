@@ -44,6 +44,43 @@ TEST(Endpoint, HOST_07_UnderscoresInFlagNames) {
       7);
 }
 
+TEST(Endpoint, AdminPathsRefuseWhatTheyCanNotRead) {
+  World world({.plugins = {"pod"}});
+  world.StartHost("a", {"--leader-elect=false"});
+  ASSERT_TRUE(world.Serves("a")) << world.host("a").err();
+  EXPECT_EQ(world.Ask("a", "/plugins").status, 200);
+  EXPECT_EQ(world.Ask("a", "/plugins?keys=10000").status, 200);
+  for (const std::string wrong : {"abc", "", "-1", "7x", "10001", "99999999999999999999"}) {
+    SCOPED_TRACE(wrong);
+    const test::Reply reply = world.Ask("a", "/plugins?keys=" + wrong);
+    EXPECT_EQ(reply.status, 400);
+    const Json status = Json::parse(reply.body, nullptr, false);
+    EXPECT_EQ(status.value("reason", ""), "BadRequest");
+    EXPECT_EQ(status.value("message", ""),
+              "query parameter keys: must be a number from 0 to 10000, got \"" + wrong + "\"");
+  }
+}
+
+// Discovery has a time limit of its own, 32 s: a host that is told to stop does not wait for it.
+TEST(Endpoint, SigtermEndsADiscoveryThatIsNotAnswered) {
+  World world({.plugins = {"pod"}});
+  devcluster::Server::Fault fault;
+  fault.path_regex = "^/apis?([?]|$)";
+  fault.kind = devcluster::Server::Fault::Kind::kHang;
+  fault.times = -1;
+  world.server().AddFault(fault);
+  Process& host = world.StartHost("a", {"--leader-elect=false"});
+  // What the host asks before it discovers anything.
+  ASSERT_TRUE(Until(30s, [&] {
+    for (const auto& e : world.server().TakeAudit())
+      if (e.uri.starts_with("/healthz") && e.user_agent.ends_with("/shared-informers")) return true;
+    return false;
+  })) << host.err();
+  EXPECT_EQ(host.Wait(1s), std::nullopt) << "nothing is waited for";
+  host.Signal(SIGTERM);
+  EXPECT_EQ(host.Wait(5s), 0) << host.err();
+}
+
 TEST(Endpoint, HOST_41_VerboseHealthOfTheLeader) {
   World world({.plugins = {"pod"}});
   world.StartHost("a", {});

@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "host/client/discovery.h"
 #include "host/client/scripted_server.h"
 #include "host/client/transport.h"
 #include "host/queue/workqueue.h"
@@ -278,6 +279,21 @@ TEST(Client, CancelEndsAWaitingRequest) {
   cancel.Cancel();
   thread.join();
   EXPECT_EQ(answer.code(), Code::kCancelled);
+}
+
+TEST(Client, CancelEndsADiscoveryBeforeItAsksOn) {
+  Rig rig({{"", false, true}});
+  Cancellation stopping;
+  Discovery discovery(std::shared_ptr<Client>(std::shared_ptr<void>(), &rig.client), &rig.clock,
+                      log::Logger(), &stopping);
+  Result<std::shared_ptr<const DiscoveryResult>> found = MakeError(Code::kInternal, "");
+  std::thread thread([&] { found = discovery.Get(); });
+  rig.server.AwaitRequests(1);
+  stopping.Cancel();
+  thread.join();
+  EXPECT_EQ(found.code(), Code::kCancelled);
+  EXPECT_EQ(discovery.Get().code(), Code::kCancelled) << "nor is there another try";
+  EXPECT_EQ(rig.server.requests().size(), 1u);
 }
 
 TEST(Client, TimeoutIsSentAndEndsTheCall) {

@@ -43,6 +43,8 @@ void InformerImpl::Stop() {
 std::shared_ptr<Subscription> InformerImpl::Subscribe(Handler* handler, const std::string& name,
                                                       const SubscribeOptions& options) {
   clock::Duration resync = options.resync.count() < 0 ? default_resync_ : options.resync;
+  // The reference raises a shorter period that is asked for after the start (5.6). Here a build may
+  // come at any time, and it has to work as it would after a restart: its period is kept.
   if (resync.count() > 0) resync = std::max(resync, kMinResync);
   // Snapshot and place in the stream belong together: nothing is missed and nothing comes twice.
   std::shared_ptr<Subscription> subscription;

@@ -18,8 +18,6 @@ using Kind = Expr::Kind;
 
 // ---- arithmetic ----
 
-Value Overflow(const char* type) { return Value::Fail(std::string(type) + " overflow"); }
-
 template <class T>
 Value Whole(std::string_view op, T a, T b) {
   T out = 0;

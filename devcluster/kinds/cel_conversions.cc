@@ -16,8 +16,6 @@ using Type = Value::Type;
 using Args = std::span<const Value>;
 constexpr int64_t kSecond = 1'000'000'000;
 
-Value OutOfRange(const char* type) { return Value::Fail(std::string(type) + " overflow"); }
-
 Value BadText(const Value& v, const char* type) {
   return Value::Fail("type conversion error from 'string' to '" + std::string(type) +
                      "': " + v.text().substr(0, 64));
@@ -39,11 +37,11 @@ Value ToInt(Args args, Budget&) {
       return v;
     case Type::kUint:
       return v.natural() > static_cast<uint64_t>(INT64_MAX)
-                 ? OutOfRange("integer")
+                 ? Overflow("integer")
                  : Value::Int(static_cast<int64_t>(v.natural()));
     case Type::kDouble:
       if (!(v.real() > -9223372036854775808.0 && v.real() < 9223372036854775808.0))
-        return OutOfRange("integer");
+        return Overflow("integer");
       return Value::Int(static_cast<int64_t>(v.real()));
     case Type::kTimestamp:
       return Value::Int(v.whole() / kSecond - (v.whole() % kSecond < 0 ? 1 : 0));
@@ -64,11 +62,11 @@ Value ToUint(Args args, Budget&) {
     case Type::kUint:
       return v;
     case Type::kInt:
-      return v.whole() < 0 ? OutOfRange("unsigned integer")
+      return v.whole() < 0 ? Overflow("unsigned integer")
                            : Value::Uint(static_cast<uint64_t>(v.whole()));
     case Type::kDouble:
       if (!(v.real() >= 0 && v.real() < 18446744073709551616.0))
-        return OutOfRange("unsigned integer");
+        return Overflow("unsigned integer");
       return Value::Uint(static_cast<uint64_t>(v.real()));
     case Type::kString: {
       uint64_t n = 0;
@@ -158,7 +156,7 @@ Value ToTimestamp(Args args, Budget&) {
   if (v.Is(Type::kTimestamp)) return v;
   if (v.Is(Type::kInt)) {
     int64_t nanos = 0;
-    return __builtin_mul_overflow(v.whole(), kSecond, &nanos) ? OutOfRange("timestamp")
+    return __builtin_mul_overflow(v.whole(), kSecond, &nanos) ? Overflow("timestamp")
                                                               : Value::Timestamp(nanos);
   }
   if (!v.Is(Type::kString)) return NoOverload();

@@ -15,5 +15,6 @@ const Function* FindFunction(std::string_view name, bool method) {
 }
 
 Value NoOverload() { return Value::Fail("no such overload"); }
+Value Overflow(const char* type) { return Value::Fail(std::string(type) + " overflow"); }
 
 }  // namespace kcm::devcluster::kinds::cel

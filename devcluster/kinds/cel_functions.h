@@ -22,6 +22,7 @@ struct Function {
 const Function* FindFunction(std::string_view name, bool method);
 
 Value NoOverload();
+Value Overflow(const char* type);  // a result that type "integer", "timestamp", ... can not hold
 
 // Go's form of a duration: "1h30m5.5s". nullopt when it is none.
 std::optional<int64_t> ParseDuration(std::string_view text);

@@ -61,7 +61,7 @@ Value Sum(Args args, Budget& budget) {
       is_real = true;
       real += v.real();
     } else if (v.Is(Type::kInt)) {
-      if (__builtin_add_overflow(whole, v.whole(), &whole)) return Value::Fail("integer overflow");
+      if (__builtin_add_overflow(whole, v.whole(), &whole)) return Overflow("integer");
     } else {
       return NoOverload();
     }

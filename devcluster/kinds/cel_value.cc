@@ -11,9 +11,13 @@ namespace {
 
 using Type = Value::Type;
 
+template <class T>
+int Order(const T& a, const T& b) {
+  return a < b ? -1 : a == b ? 0 : 1;
+}
+
 // Exact comparison of numbers of different types; nullopt with a NaN.
 std::optional<int> CompareNumbers(const Value& x, const Value& y) {
-  const auto order = [](const auto& a, const auto& b) { return a < b ? -1 : a == b ? 0 : 1; };
   if (x.Is(Type::kDouble) || y.Is(Type::kDouble)) {
     const auto real = [](const Value& v) -> long double {
       if (v.Is(Type::kInt)) return static_cast<long double>(v.whole());
@@ -22,13 +26,13 @@ std::optional<int> CompareNumbers(const Value& x, const Value& y) {
     };
     const long double a = real(x), b = real(y);
     if (std::isnan(a) || std::isnan(b)) return std::nullopt;
-    return order(a, b);
+    return Order(a, b);
   }
-  if (x.Is(Type::kInt) && y.Is(Type::kInt)) return order(x.whole(), y.whole());
-  if (x.Is(Type::kUint) && y.Is(Type::kUint)) return order(x.natural(), y.natural());
+  if (x.Is(Type::kInt) && y.Is(Type::kInt)) return Order(x.whole(), y.whole());
+  if (x.Is(Type::kUint) && y.Is(Type::kUint)) return Order(x.natural(), y.natural());
   if (x.Is(Type::kInt))
-    return x.whole() < 0 ? -1 : order(static_cast<uint64_t>(x.whole()), y.natural());
-  return y.whole() < 0 ? 1 : order(x.natural(), static_cast<uint64_t>(y.whole()));
+    return x.whole() < 0 ? -1 : Order(static_cast<uint64_t>(x.whole()), y.natural());
+  return y.whole() < 0 ? 1 : Order(x.natural(), static_cast<uint64_t>(y.whole()));
 }
 
 bool EqualLists(const Value& x, const Value& y, uint64_t* cost) {
@@ -55,106 +59,21 @@ std::shared_ptr<const T> Share(T v) {
 
 }  // namespace
 
-Value Value::Fail(std::string message) {
-  Value v;
-  v.type_ = Type::kError;
-  v.data_ = Share(std::move(message));
-  return v;
-}
-
-Value Value::Bool(bool b) {
-  Value v;
-  v.type_ = Type::kBool;
-  v.data_ = b;
-  return v;
-}
-
-Value Value::Int(int64_t n) {
-  Value v;
-  v.type_ = Type::kInt;
-  v.data_ = n;
-  return v;
-}
-
-Value Value::Uint(uint64_t n) {
-  Value v;
-  v.type_ = Type::kUint;
-  v.data_ = n;
-  return v;
-}
-
-Value Value::Double(double d) {
-  Value v;
-  v.type_ = Type::kDouble;
-  v.data_ = d;
-  return v;
-}
-
-Value Value::String(std::string s) {
-  Value v;
-  v.type_ = Type::kString;
-  v.data_ = Share(std::move(s));
-  return v;
-}
-
-Value Value::Bytes(std::string s) {
-  Value v = String(std::move(s));
-  v.type_ = Type::kBytes;
-  return v;
-}
-
-Value Value::Timestamp(int64_t nanos) {
-  Value v = Int(nanos);
-  v.type_ = Type::kTimestamp;
-  return v;
-}
-
-Value Value::Duration(int64_t nanos) {
-  Value v = Int(nanos);
-  v.type_ = Type::kDuration;
-  return v;
-}
-
-Value Value::Of(rules::Quantity q) {
-  Value v;
-  v.type_ = Type::kQuantity;
-  v.data_ = Share(std::move(q));
-  return v;
-}
-
-Value Value::TypeNamed(std::string name) {
-  Value v = String(std::move(name));
-  v.type_ = Type::kType;
-  return v;
-}
-
-Value Value::Of(List items) {
-  Value v;
-  v.type_ = Type::kList;
-  v.data_ = Share(std::move(items));
-  return v;
-}
-
-Value Value::Of(Map entries) {
-  Value v;
-  v.type_ = Type::kMap;
-  v.data_ = Share(std::move(entries));
-  return v;
-}
-
-Value Value::None() {
-  Value v;
-  v.type_ = Type::kOptional;
-  v.data_ = Share(List{});
-  return v;
-}
-
-Value Value::Some(Value held) {
-  Value v;
-  v.type_ = Type::kOptional;
-  v.data_ = Share(List{std::move(held)});
-  return v;
-}
+Value Value::Fail(std::string message) { return {Type::kError, Share(std::move(message))}; }
+Value Value::Bool(bool v) { return {Type::kBool, v}; }
+Value Value::Int(int64_t v) { return {Type::kInt, v}; }
+Value Value::Uint(uint64_t v) { return {Type::kUint, v}; }
+Value Value::Double(double v) { return {Type::kDouble, v}; }
+Value Value::String(std::string v) { return {Type::kString, Share(std::move(v))}; }
+Value Value::Bytes(std::string v) { return {Type::kBytes, Share(std::move(v))}; }
+Value Value::Timestamp(int64_t nanos) { return {Type::kTimestamp, nanos}; }
+Value Value::Duration(int64_t nanos) { return {Type::kDuration, nanos}; }
+Value Value::Of(rules::Quantity q) { return {Type::kQuantity, Share(std::move(q))}; }
+Value Value::TypeNamed(std::string name) { return {Type::kType, Share(std::move(name))}; }
+Value Value::Of(List items) { return {Type::kList, Share(std::move(items))}; }
+Value Value::Of(Map entries) { return {Type::kMap, Share(std::move(entries))}; }
+Value Value::None() { return {Type::kOptional, Share(List{})}; }
+Value Value::Some(Value v) { return {Type::kOptional, Share(List{std::move(v)})}; }
 
 Value Value::OfJson(const Json& json) {
   switch (json.type()) {
@@ -173,12 +92,9 @@ Value Value::OfJson(const Json& json) {
     case Json::value_t::number_float:
       return Double(json.get<double>());
     case Json::value_t::array:
-    case Json::value_t::object: {
-      Value v;
-      v.type_ = json.is_array() ? Type::kList : Type::kMap;
-      v.data_ = &json;
-      return v;
-    }
+      return {Type::kList, &json};
+    case Json::value_t::object:
+      return {Type::kMap, &json};
     default:
       return Null();
   }
@@ -297,16 +213,15 @@ bool Equal(const Value& x, const Value& y, uint64_t* cost) {
 std::optional<int> Compare(const Value& x, const Value& y) {
   if (x.IsNumber() && y.IsNumber()) return CompareNumbers(x, y);
   if (x.type() != y.type()) return std::nullopt;
-  const auto order = [](const auto& a, const auto& b) { return a < b ? -1 : a == b ? 0 : 1; };
   switch (x.type()) {
     case Type::kBool:
-      return order(x.truth(), y.truth());
+      return Order(x.truth(), y.truth());
     case Type::kString:
     case Type::kBytes:
-      return order(x.text(), y.text());
+      return Order(x.text(), y.text());
     case Type::kTimestamp:
     case Type::kDuration:
-      return order(x.whole(), y.whole());
+      return Order(x.whole(), y.whole());
     default:
       return std::nullopt;
   }

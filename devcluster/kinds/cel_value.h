@@ -87,11 +87,14 @@ class Value {
   std::string TypeName() const;  // "int", "google.protobuf.Timestamp", ...
 
  private:
+  using Data =
+      std::variant<std::monostate, bool, int64_t, uint64_t, double,
+                   std::shared_ptr<const std::string>, std::shared_ptr<const rules::Quantity>,
+                   std::shared_ptr<const List>, std::shared_ptr<const Map>, const Json*>;
+  Value(Type type, Data data) : type_(type), data_(std::move(data)) {}
+
   Type type_ = Type::kNull;
-  std::variant<std::monostate, bool, int64_t, uint64_t, double, std::shared_ptr<const std::string>,
-               std::shared_ptr<const rules::Quantity>, std::shared_ptr<const List>,
-               std::shared_ptr<const Map>, const Json*>
-      data_;
+  Data data_;
 };
 
 struct MapEntry {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 
 #include "host/plugin/elf_file.h"
 #include "host/plugin/entry.h"
@@ -170,6 +171,13 @@ bool Image::Mapped() const {
 }
 
 Image::~Image() {
+  if (library_ && handles_->load() > 0) {
+    // What its data refers to stays referred to: nothing of it runs any more, and nothing is lost.
+    static std::mutex mutex;
+    static auto* const left = new std::vector<std::unique_ptr<Library>>();
+    const std::lock_guard lock(mutex);
+    left->push_back(std::move(library_));
+  }
   (void)Unload();
   std::error_code ignored;
   fs::remove(private_path_, ignored);

@@ -19,8 +19,8 @@
 //   PROBE_HANG_CREATE, _START, _EVENT (of annotated objects), _HEALTH, _SAVE_STATE, _STOP, _DESTROY
 //                                       do not return before the file that KCM_TEST_RELEASE names
 //                                       is there
-//   PROBE_WAIT_CREATE                   create waits on the host's clock for an hour, or until it is
-//                                       cancelled
+//   PROBE_WAIT_CREATE                   create waits on the host's clock for an hour, or until it
+//                                       is cancelled
 //   PROBE_CRASH_EVENT                   a signal in on_event of an annotated object
 //   PROBE_EXIT                          exit(0) in a run
 #define _POSIX_C_SOURCE 200809L  // access, nanosleep

@@ -20,7 +20,7 @@ TEST(Throttle, HOST_32_AControllerKeepsToItsOwnShareAndNobodyElseWaits) {
                     {"kind", "Deployment"},
                     {"metadata", {{"name", name}}},
                     {"spec",
-                     {{"replicas", 0},
+                     {{"replicas", i % 3 == 0 ? 1 : 0},  // one that scales up has an Event to tell
                       {"selector", {{"matchLabels", {{"app", name}}}}},
                       {"template", PodTemplate({{"app", name}})}}}});
   }

@@ -7,6 +7,8 @@ namespace kcm::pod {
 
 inline constexpr sdk::Resource kPods{
     .group = "", .version = "v1", .resource = "pods", .kind = "Pod"};
+inline constexpr sdk::Resource kNodes{
+    .group = "", .version = "v1", .resource = "nodes", .kind = "Node"};
 inline constexpr sdk::Resource kReplicaSets{
     .group = "apps", .version = "v1", .resource = "replicasets", .kind = "ReplicaSet"};
 inline constexpr sdk::Resource kReplicationControllers{.group = "",

@@ -169,6 +169,13 @@ std::chrono::nanoseconds Elapsed(WallTime from, WallTime to) {
   return std::chrono::nanoseconds(difference);
 }
 
+WallTime Plus(WallTime t, std::chrono::nanoseconds d) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(t.time_since_epoch().count(), d.count(), &sum))
+    return d.count() > 0 ? WallTime::max() : WallTime::min();
+  return WallTime(std::chrono::nanoseconds(sum));
+}
+
 WallTime TruncateToSecond(WallTime t) {
   // Below the first whole second that nanoseconds can hold there is none: stay.
   if (t < WallTime::min() + std::chrono::seconds(1)) return WallTime::min();

@@ -43,6 +43,8 @@ std::string FormatTimeInZone(WallTime t, std::chrono::seconds offset);
 // `to` - `from`, saturated: the ends of WallTime are more than int64 nanoseconds apart, and objects
 // may carry any time.
 std::chrono::nanoseconds Elapsed(WallTime from, WallTime to);
+// `t` + `d`, saturated likewise.
+WallTime Plus(WallTime t, std::chrono::nanoseconds d);
 
 // The largest whole second that is not after `t`.
 WallTime TruncateToSecond(WallTime t);

@@ -9,10 +9,14 @@
 #include "plugins/pod/replicaset/declaration.h"
 #include "plugins/pod/replicationcontroller/controller.h"
 #include "plugins/pod/replicationcontroller/declaration.h"
+#include "plugins/pod/ttl_after_finished/controller.h"
+#include "plugins/pod/ttl_after_finished/declaration.h"
 
 KCM_PLUGIN("pod", "0.1.0", "kcm-host",
            KCM_CONTROLLER(kcm::pod::deployment::Controller, kcm::pod::deployment::kDeclaration),
            KCM_CONTROLLER(kcm::pod::podgc::Controller, kcm::pod::podgc::kDeclaration),
            KCM_CONTROLLER(kcm::pod::replicaset::Controller, kcm::pod::replicaset::kDeclaration),
            KCM_CONTROLLER(kcm::pod::replicationcontroller::Controller,
-                          kcm::pod::replicationcontroller::kDeclaration));
+                          kcm::pod::replicationcontroller::kDeclaration),
+           KCM_CONTROLLER(kcm::pod::ttl_after_finished::Controller,
+                          kcm::pod::ttl_after_finished::kDeclaration));

@@ -17,5 +17,7 @@ inline constexpr sdk::Resource kReplicationControllers{.group = "",
                                                        .kind = "ReplicationController"};
 inline constexpr sdk::Resource kDeployments{
     .group = "apps", .version = "v1", .resource = "deployments", .kind = "Deployment"};
+inline constexpr sdk::Resource kJobs{
+    .group = "batch", .version = "v1", .resource = "jobs", .kind = "Job"};
 
 }  // namespace kcm::pod

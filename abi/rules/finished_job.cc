@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a Job is over.
+#include "kcm/rules/finished_job.h"
+
+#include <string_view>
+
+namespace kcm::rules {
+
+Node FinishedCondition(Node job) {
+  for (const Node c : job.Path("status.conditions").Items()) {
+    const std::string_view type = c.Get("type").String();
+    if ((type == "Complete" || type == "Failed") && c.Get("status").String() == "True") return c;
+  }
+  return Node();
+}
+
+bool IsJobFinished(Node job) { return FinishedCondition(job).Has(); }
+
+}  // namespace kcm::rules

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pod family: controllers that keep pods running.
 #include "kcm/sdk/controller.h"
+#include "plugins/pod/cronjob/controller.h"
+#include "plugins/pod/cronjob/declaration.h"
 #include "plugins/pod/deployment/controller.h"
 #include "plugins/pod/deployment/declaration.h"
 #include "plugins/pod/disruption/controller.h"
@@ -15,6 +17,7 @@
 #include "plugins/pod/ttl_after_finished/declaration.h"
 
 KCM_PLUGIN("pod", "0.1.0", "kcm-host",
+           KCM_CONTROLLER(kcm::pod::cronjob::Controller, kcm::pod::cronjob::kDeclaration),
            KCM_CONTROLLER(kcm::pod::deployment::Controller, kcm::pod::deployment::kDeclaration),
            KCM_CONTROLLER(kcm::pod::disruption::Controller, kcm::pod::disruption::kDeclaration),
            KCM_CONTROLLER(kcm::pod::podgc::Controller, kcm::pod::podgc::kDeclaration),

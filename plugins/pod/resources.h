@@ -19,6 +19,8 @@ inline constexpr sdk::Resource kDeployments{
     .group = "apps", .version = "v1", .resource = "deployments", .kind = "Deployment"};
 inline constexpr sdk::Resource kJobs{
     .group = "batch", .version = "v1", .resource = "jobs", .kind = "Job"};
+inline constexpr sdk::Resource kCronJobs{
+    .group = "batch", .version = "v1", .resource = "cronjobs", .kind = "CronJob"};
 inline constexpr sdk::Resource kPodDisruptionBudgets{.group = "policy",
                                                      .version = "v1",
                                                      .resource = "poddisruptionbudgets",

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// cronjob-controller: starts Jobs at scheduled times and keeps account of them
+// (spec/pod-batch.md section 2).
+#pragma once
+#include <string_view>
+
+#include "kcm/rules/node.h"
+#include "kcm/sdk/context.h"
+#include "kcm/sdk/controller.h"
+#include "plugins/pod/cronjob/zones.h"
+
+namespace kcm::pod::cronjob {
+
+class Controller {
+ public:
+  explicit Controller(sdk::Context& context);
+  void OnChange(const sdk::Change& change);
+  sdk::Outcome Reconcile(sdk::Run& run);
+
+ private:
+  void OnCronJobChange(const sdk::Change& change);
+  void OnJobChange(const sdk::Change& change) const;
+  void WakeOwner(std::string_view ns, rules::Node reference) const;
+
+  sdk::Context& context_;
+  sdk::Metric creation_skew_;
+  Zones zones_;
+};
+
+}  // namespace kcm::pod::cronjob

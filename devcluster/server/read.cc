@@ -72,7 +72,8 @@ Page MakePage(const State& state, const Request& request, const ListOptions& o) 
   if (o.selects()) {
     size_t kept = 0;
     for (ObjectPtr& item : listed.items) {
-      const ObjectPtr shown = r.stored_form || o.fields.SelectsEverything() ? item : InVersion(r, item);
+      const ObjectPtr shown =
+          r.stored_form || o.fields.SelectsEverything() ? item : InVersion(r, item);
       if (!o.Matches(*shown, *r.kind)) continue;
       if (page.items.size() == limit) {
         page.next = Encode(

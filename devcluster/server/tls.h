@@ -29,7 +29,7 @@ struct KeyPair {
   std::string certificate_pem, key_pem;
 };
 
-PrivateKey NewEcKey();  // nullptr when OpenSSL fails
+PrivateKey NewEcKey();    // nullptr when OpenSSL fails
 std::string NewKeyPem();  // "" when OpenSSL fails
 // nullptr when the text holds no private key on P-256.
 PrivateKey ReadKeyPem(const std::string& pem);

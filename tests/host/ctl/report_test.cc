@@ -33,27 +33,28 @@ TEST(CtlReport, ColumnsAlign) {
 TEST(CtlReport, PluginsControllersAndRefusals) {
   const Result<std::string> text = PluginTables(kReport);
   ASSERT_TRUE(text.ok()) << text.error().message;
-  EXPECT_EQ(*text,
-            "PLUGIN  VERSION  BUILD  STATE      SWAPS  LAST PAUSE  FILE\n"
-            "pod     0.1.0    a1     probation  1      3.3 ms      /p/kcm-pod.so\n"
-            "node    0.1.0    b      running    0      -           /p/kcm-node.so\n"
-            "\n"
-            "CONTROLLER             PLUGIN  ACTIVE  GENERATION  RUNS  RETRIES  ERRORS\n"
-            "replicaset-controller  pod     yes     2           40    1        0\n"
-            "\n"
-            "node: last error: start:?no\n"
-            "\n"
-            "a swap of plugin node is under way\n"
-            "\n"
-            "ttl-controller of node does not start (tries: 3, the next in 4.0 s): not served\n"
-            "\n"
-            "taint-controller of node does not start (tries: 1, waits for another build): "
-            "--x: wrong\n"
-            "\n"
-            "ttl-controller of node (build c) is over and does not return from on_event of v1/nodes: "
-            "12.0 s; its thread and its mapping are kept\n"
-            "\n"
-            "refused: /p/x.so: built for ABI 2.1\n");
+  EXPECT_EQ(
+      *text,
+      "PLUGIN  VERSION  BUILD  STATE      SWAPS  LAST PAUSE  FILE\n"
+      "pod     0.1.0    a1     probation  1      3.3 ms      /p/kcm-pod.so\n"
+      "node    0.1.0    b      running    0      -           /p/kcm-node.so\n"
+      "\n"
+      "CONTROLLER             PLUGIN  ACTIVE  GENERATION  RUNS  RETRIES  ERRORS\n"
+      "replicaset-controller  pod     yes     2           40    1        0\n"
+      "\n"
+      "node: last error: start:?no\n"
+      "\n"
+      "a swap of plugin node is under way\n"
+      "\n"
+      "ttl-controller of node does not start (tries: 3, the next in 4.0 s): not served\n"
+      "\n"
+      "taint-controller of node does not start (tries: 1, waits for another build): "
+      "--x: wrong\n"
+      "\n"
+      "ttl-controller of node (build c) is over and does not return from on_event of v1/nodes: "
+      "12.0 s; its thread and its mapping are kept\n"
+      "\n"
+      "refused: /p/x.so: built for ABI 2.1\n");
 }
 
 TEST(CtlReport, QueuesAndTheirKeys) {

@@ -118,30 +118,44 @@ bool ScalarsEqual(Node x, Node y) {
   }
 }
 
-bool Same(Node x, Node y, Place place);
+// What is compared: the place, the member's name it has (an item: that of its list), and what `y`
+// may have in addition.
+struct Spot {
+  Place place;
+  std::string_view name = {};
+  Addition addition = nullptr;
+
+  Spot Of(std::string_view member) const { return {PlaceOf(place, member), member, addition}; }
+};
+
+bool Same(Node x, Node y, const Spot& spot);
 
 // Every member of `x` equals that of `y`, and what only `y` has is nothing.
-bool ObjectsSame(Node x, Node y, Place place) {
+bool ObjectsSame(Node x, Node y, const Spot& spot) {
+  const auto is_added = [&](std::string_view name, Node value) {
+    return spot.addition != nullptr && spot.addition(spot.name, y, name, value);
+  };
   for (const auto& [name, value] : x.Entries()) {
-    if (!IsIgnored(place, name) && !Same(value, y.Get(name), PlaceOf(place, name))) return false;
+    if (IsIgnored(spot.place, name) || Same(value, y.Get(name), spot.Of(name))) continue;
+    if (!IsNothing(value, PlaceOf(spot.place, name)) || !is_added(name, y.Get(name))) return false;
   }
   for (const auto& [name, value] : y.Entries()) {
-    if (IsIgnored(place, name) || x.Get(name).kind() != Kind::kAbsent) continue;
-    if (!IsNothing(value, PlaceOf(place, name))) return false;
+    if (IsIgnored(spot.place, name) || x.Get(name).kind() != Kind::kAbsent) continue;
+    if (!IsNothing(value, PlaceOf(spot.place, name)) && !is_added(name, value)) return false;
   }
   return true;
 }
 
-bool Same(Node x, Node y, Place place) {
-  const bool x_nothing = IsNothing(x, place);
-  const bool y_nothing = IsNothing(y, place);
+bool Same(Node x, Node y, const Spot& spot) {
+  const bool x_nothing = IsNothing(x, spot.place);
+  const bool y_nothing = IsNothing(y, spot.place);
   if (x_nothing || y_nothing) return x_nothing && y_nothing;
-  if (place == Place::kQuantity) return QuantitiesEqual(x, y);
-  if (x.kind() == Kind::kObject && y.kind() == Kind::kObject) return ObjectsSame(x, y, place);
+  if (spot.place == Place::kQuantity) return QuantitiesEqual(x, y);
+  if (x.kind() == Kind::kObject && y.kind() == Kind::kObject) return ObjectsSame(x, y, spot);
   if (x.kind() != Kind::kArray || y.kind() != Kind::kArray) return ScalarsEqual(x, y);
   if (x.size() != y.size()) return false;
   for (size_t i = 0; i < x.size(); ++i) {
-    if (!Same(x.At(i), y.At(i), place)) return false;
+    if (!Same(x.At(i), y.At(i), spot)) return false;
   }
   return true;
 }
@@ -172,8 +186,12 @@ bool DeepEqual(Node x, Node y, NullRule rule) {
   return true;
 }
 
-bool SemanticEqual(Node x, Node y) { return Same(x, y, Place::kPlain); }
+bool SemanticEqual(Node x, Node y) { return Same(x, y, {.place = Place::kPlain}); }
 
-bool PodTemplatesEqual(Node x, Node y) { return Same(x, y, Place::kPodTemplate); }
+bool SemanticEqualBut(Node x, Node y, Addition is_nothing) {
+  return Same(x, y, {.place = Place::kPlain, .addition = is_nothing});
+}
+
+bool PodTemplatesEqual(Node x, Node y) { return Same(x, y, {.place = Place::kPodTemplate}); }
 
 }  // namespace kcm::rules

@@ -3,6 +3,7 @@
 // (spec/pod-workloads.md 1.12, 1.15.3).
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "kcm/rules/node.h"
 
@@ -26,6 +27,12 @@ bool DeepEqual(Node x, Node y, NullRule rule = NullRule::kDistinct);
 // sizeLimit, divisor);
 // - everything else as DeepEqual. Fields that this build does not know are compared too.
 bool SemanticEqual(Node x, Node y);
+
+// Whether the member `name` that only the second value has, in an object that stands at the member
+// `parent`, is the same as none. `holder`: that object, of the second value.
+using Addition = bool (*)(std::string_view parent, Node holder, std::string_view name, Node value);
+// SemanticEqual but for members of `y` that `x` lacks and `is_nothing` accepts.
+bool SemanticEqualBut(Node x, Node y, Addition is_nothing);
 
 // SemanticEqual of two pod templates without the label `pod-template-hash` of either (1.12).
 bool PodTemplatesEqual(Node x, Node y);

@@ -39,6 +39,7 @@ TEST(FeatureGates, DefaultsFollowTheEmulatedRelease) {
       {"NoSuchGate", 36, false},
       {"ControllerManagerReleaseLeaderElectionLockOnExit", 36, false},
       {"MaxUnavailableStatefulSet", 34, false},
+      {"MaxUnavailableStatefulSet", 36, false},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(row.name) + " at 1." + std::to_string(row.minor));

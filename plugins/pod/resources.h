@@ -25,5 +25,15 @@ inline constexpr sdk::Resource kPodDisruptionBudgets{.group = "policy",
                                                      .version = "v1",
                                                      .resource = "poddisruptionbudgets",
                                                      .kind = "PodDisruptionBudget"};
+inline constexpr sdk::Resource kStatefulSets{
+    .group = "apps", .version = "v1", .resource = "statefulsets", .kind = "StatefulSet"};
+inline constexpr sdk::Resource kControllerRevisions{.group = "apps",
+                                                    .version = "v1",
+                                                    .resource = "controllerrevisions",
+                                                    .kind = "ControllerRevision"};
+inline constexpr sdk::Resource kPersistentVolumeClaims{.group = "",
+                                                       .version = "v1",
+                                                       .resource = "persistentvolumeclaims",
+                                                       .kind = "PersistentVolumeClaim"};
 
 }  // namespace kcm::pod

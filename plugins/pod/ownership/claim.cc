@@ -6,6 +6,7 @@
 
 #include "kcm/rules/error_class.h"
 #include "kcm/rules/pod.h"
+#include "plugins/pod/ownership/live_owner.h"
 
 namespace kcm::pod {
 
@@ -81,25 +82,8 @@ void Claimer::Release(rules::Node candidate) {
 }
 
 const Status& Claimer::MayAdopt() {
-  if (!may_adopt_) may_adopt_.emplace(AskLiveOwner());
+  if (!may_adopt_) may_adopt_.emplace(CheckLiveOwner(run_.client(), owner_resource_, owner_));
   return *may_adopt_;
-}
-
-Status Claimer::AskLiveOwner() const {
-  const Result<sdk::WholeRef> live = run_.client().Get(owner_resource_, ns_, name_);
-  if (!live.ok()) return live.error();
-  const std::string who = std::string(ns_) + "/" + std::string(name_);
-  if (live->Uid() != uid_) {
-    return MakeError(Code::kConflict, "original " + std::string(owner_resource_.kind) + " " + who +
-                                          " is gone: got uid " + std::string(live->Uid()) +
-                                          ", wanted " + std::string(uid_));
-  }
-  if (rules::HasDeletionTimestamp(live->Root())) {
-    return MakeError(Code::kConflict,
-                     who + " has just been deleted at " +
-                         std::string(live->Root().Path("metadata.deletionTimestamp").String()));
-  }
-  return Ok();
 }
 
 rules::OwnerReference Claimer::Reference() const {

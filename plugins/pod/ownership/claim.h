@@ -48,7 +48,6 @@ class Claimer {
   void Release(rules::Node candidate);
   // The live owner is still the one we act for; asked once per reconcile.
   const Status& MayAdopt();
-  Status AskLiveOwner() const;
   rules::OwnerReference Reference() const;
 
   const sdk::Run& run_;

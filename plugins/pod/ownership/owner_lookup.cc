@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding owners in their cache.
+#include "plugins/pod/ownership/owner_lookup.h"
+
+#include <string>
+
+#include "kcm/rules/label_selector.h"
+
+namespace kcm::pod {
+
+std::optional<sdk::WholeRef> OwnerLookup::Resolve(std::string_view ns,
+                                                  rules::Node reference) const {
+  if (reference.Get("kind").String() != resource_.kind) return std::nullopt;
+  std::optional<sdk::WholeRef> owner =
+      cache_.Get(watch_, std::string(ns) + "/" + std::string(reference.Get("name").String()));
+  if (owner && owner->Uid() != reference.Get("uid").String()) owner.reset();
+  return owner;
+}
+
+std::vector<sdk::WholeRef> OwnerLookup::Matching(std::string_view ns, rules::Node orphan) const {
+  std::vector<sdk::WholeRef> out;
+  const rules::Node labels = orphan.Path("metadata.labels");
+  sdk::ObjectList<sdk::WholeRef> owners = cache_.List(watch_, {.ns = ns});
+  for (sdk::WholeRef& owner : owners.items()) {
+    const Result<rules::LabelSelector> selector =
+        rules::LabelSelector::FromObject(owner.Root().Path("spec.selector"));
+    if (selector.ok() && selector->CanSearch() && selector->Matches(labels))
+      out.push_back(std::move(owner));
+  }
+  return out;
+}
+
+}  // namespace kcm::pod

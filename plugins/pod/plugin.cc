@@ -13,6 +13,8 @@
 #include "plugins/pod/replicaset/declaration.h"
 #include "plugins/pod/replicationcontroller/controller.h"
 #include "plugins/pod/replicationcontroller/declaration.h"
+#include "plugins/pod/statefulset/controller.h"
+#include "plugins/pod/statefulset/declaration.h"
 #include "plugins/pod/ttl_after_finished/controller.h"
 #include "plugins/pod/ttl_after_finished/declaration.h"
 
@@ -24,5 +26,6 @@ KCM_PLUGIN("pod", "0.1.0", "kcm-host",
            KCM_CONTROLLER(kcm::pod::replicaset::Controller, kcm::pod::replicaset::kDeclaration),
            KCM_CONTROLLER(kcm::pod::replicationcontroller::Controller,
                           kcm::pod::replicationcontroller::kDeclaration),
+           KCM_CONTROLLER(kcm::pod::statefulset::Controller, kcm::pod::statefulset::kDeclaration),
            KCM_CONTROLLER(kcm::pod::ttl_after_finished::Controller,
                           kcm::pod::ttl_after_finished::kDeclaration));

@@ -235,18 +235,23 @@ void Submit(const Services* s, kcm_scope* scope, const kcm_request& request,
 Client::Batch::Batch(const Client& client) : state_(std::make_shared<State>()), client_(client) {}
 Client::Batch::~Batch() { Wait(); }
 
-void Client::Batch::CreateText(const Resource& r, std::string_view ns, std::string_view body,
-                               std::function<void(Result<WholeRef>)> done) {
-  kcm_request c = MakeRequest(KCM_VERB_CREATE, r, ns, {}, {});
-  c.body = Str(body);
+void Client::Batch::SubmitForObject(const kcm_request& request,
+                                    std::function<void(Result<WholeRef>)> done) {
   state_->Begin();
   const Services* s = client_.s_;
-  Submit(s, client_.scope_, c,
+  Submit(s, client_.scope_, request,
          [s, state = state_, done = std::move(done)](int32_t code, kcm_answer* answer) {
            const auto end = [s](State* st) { st->End(s); };  // also when `done` throws
            const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
            done(Take(s, code, answer));
          });
+}
+
+void Client::Batch::CreateText(const Resource& r, std::string_view ns, std::string_view body,
+                               std::function<void(Result<WholeRef>)> done) {
+  kcm_request c = MakeRequest(KCM_VERB_CREATE, r, ns, {}, {});
+  c.body = Str(body);
+  SubmitForObject(c, std::move(done));
 }
 
 void Client::Batch::Delete(const Resource& r, std::string_view ns, std::string_view name,
@@ -263,6 +268,15 @@ void Client::Batch::Delete(const Resource& r, std::string_view ns, std::string_v
            const std::unique_ptr<State, decltype(end)> at_exit(state.get(), end);
            done(Discard(s, code, answer));
          });
+}
+
+void Client::Batch::PatchObject(const Resource& r, std::string_view ns, std::string_view name,
+                                Patch type, std::string_view body,
+                                std::function<void(Result<WholeRef>)> done) {
+  kcm_request c = MakeRequest(KCM_VERB_PATCH, r, ns, name, {});
+  c.patch_type = static_cast<uint32_t>(type);
+  c.body = Str(body);
+  SubmitForObject(c, std::move(done));
 }
 
 void Client::Batch::Wait() {

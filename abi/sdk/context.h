@@ -208,11 +208,14 @@ class Client {
                     std::function<void(Result<WholeRef>)> done);
     void Delete(const Resource& r, std::string_view ns, std::string_view name,
                 const DeleteOptions& d, std::function<void(Status)> done);
+    void PatchObject(const Resource& r, std::string_view ns, std::string_view name, Patch type,
+                     std::string_view body, std::function<void(Result<WholeRef>)> done);
     // Until all have completed, or the scope is cancelled and the rest was cancelled.
     void Wait();
 
    private:
     struct State;
+    void SubmitForObject(const kcm_request& request, std::function<void(Result<WholeRef>)> done);
     std::shared_ptr<State> state_;
     const Client& client_;
   };

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kFirstMinorWithTerminatingReplicas = 35;
 
-// `name=true` as one of the comma separated items; the last one of that name decides.
+}  // namespace
+
 bool IsTurnedOn(std::string_view items, std::string_view name) {
   bool on = false;
   while (!items.empty()) {
@@ -23,8 +24,6 @@ bool IsTurnedOn(std::string_view items, std::string_view name) {
   }
   return on;
 }
-
-}  // namespace
 
 bool TerminatingReplicasServed(bool gate, std::string_view feature_gates, int server_minor) {
   if (!gate) return false;

@@ -11,7 +11,8 @@
 namespace kcm::pod {
 
 Claimer::Claimer(const sdk::Run& run, const sdk::Resource& owner_resource,
-                 const sdk::Resource& candidate_resource, rules::Node owner, Patched patched)
+                 const sdk::Resource& candidate_resource, rules::Node owner, Patched patched,
+                 std::string_view finalizer)
     : run_(run),
       owner_resource_(owner_resource),
       candidate_resource_(candidate_resource),
@@ -21,7 +22,8 @@ Claimer::Claimer(const sdk::Run& run, const sdk::Resource& owner_resource,
       uid_(owner.Path("metadata.uid").String()),
       api_version_(owner_resource.ApiVersion()),
       deleting_(rules::HasDeletionTimestamp(owner)),
-      patched_(std::move(patched)) {}
+      patched_(std::move(patched)),
+      finalizer_(finalizer) {}
 
 bool Claimer::Claims(rules::Node candidate, bool matches) {
   adopted_.reset();
@@ -49,7 +51,8 @@ bool Claimer::Adopt(rules::Node candidate) {
     errors_.push_back(std::move(error));
     return false;
   }
-  const std::string patch = rules::AdoptPatch(Reference(), candidate.Path("metadata.uid").String());
+  const std::string patch =
+      rules::AdoptPatch(Reference(), candidate.Path("metadata.uid").String(), finalizer_);
   Result<sdk::WholeRef> answer =
       run_.client().PatchObject(candidate_resource_, ns_, candidate.Path("metadata.name").String(),
                                 sdk::Patch::kStrategic, patch);
@@ -66,7 +69,8 @@ bool Claimer::Adopt(rules::Node candidate) {
 }
 
 void Claimer::Release(rules::Node candidate) {
-  const std::string patch = rules::ReleasePatch(uid_, candidate.Path("metadata.uid").String());
+  const std::string patch =
+      rules::ReleasePatch(uid_, candidate.Path("metadata.uid").String(), finalizer_);
   const Result<sdk::WholeRef> answer =
       run_.client().PatchObject(candidate_resource_, ns_, candidate.Path("metadata.name").String(),
                                 sdk::Patch::kStrategic, patch);

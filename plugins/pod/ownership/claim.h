@@ -29,9 +29,11 @@ class Claimer {
   // Called with the answer of each patch that succeeded.
   using Patched = std::function<void(const sdk::WholeRef& answer)>;
 
-  // `owner` must outlive the claimer; the resources are constants.
+  // `owner` must outlive the claimer; the resources are constants. `finalizer`: given to what is
+  // adopted, taken from what is released; a constant, empty for none.
   Claimer(const sdk::Run& run, const sdk::Resource& owner_resource,
-          const sdk::Resource& candidate_resource, rules::Node owner, Patched patched = {});
+          const sdk::Resource& candidate_resource, rules::Node owner, Patched patched = {},
+          std::string_view finalizer = {});
 
   // True when the candidate is the owner's, by now. `matches`: the selector and the extra filter
   // accept it.
@@ -58,6 +60,7 @@ class Claimer {
   std::string api_version_;
   bool deleting_;
   Patched patched_;
+  std::string_view finalizer_;
   std::optional<Status> may_adopt_;
   std::optional<sdk::WholeRef> adopted_;
   std::vector<Error> errors_;

@@ -21,17 +21,18 @@ class Tally {
   }
   void Fail(const Error& error) {
     const std::lock_guard lock(mutex_);
+    ++failed_;
     if (!error_) error_ = error;
   }
   Created Take() {
     const std::lock_guard lock(mutex_);
-    return {succeeded_, terminating_, error_};
+    return {succeeded_, terminating_, failed_, error_};
   }
 
  private:
   std::mutex mutex_;
-  int64_t succeeded_ = 0, terminating_ = 0;  // guarded by mutex_
-  std::optional<Error> error_;               // guarded by mutex_
+  int64_t succeeded_ = 0, terminating_ = 0, failed_ = 0;  // guarded by mutex_
+  std::optional<Error> error_;                            // guarded by mutex_
 };
 
 void TellCreated(const PodOwner& owner, const Result<sdk::WholeRef>& pod) {
@@ -58,13 +59,20 @@ void TellDeleted(const PodOwner& owner, const std::string& name, const Status& s
 
 Created CreatePods(const sdk::Client& client, const PodOwner& owner, const std::string& body,
                    int64_t count, const std::function<void(std::string_view)>& created) {
+  return CreatePods(
+      client, owner, [&body](int64_t) { return body; }, count, created);
+}
+
+Created CreatePods(const sdk::Client& client, const PodOwner& owner, const PodBody& body,
+                   int64_t count, const std::function<void(std::string_view)>& created) {
   Tally tally;
+  int64_t number = 0;
   const std::string_view ns = owner.object.Namespace();
   rules::SlowStart batches(count);
   while (const int64_t size = batches.Next()) {
     sdk::Client::Batch batch(client);
     for (int64_t i = 0; i < size; ++i) {
-      batch.CreateText(kPods, ns, body, [&](Result<sdk::WholeRef> pod) {
+      batch.CreateText(kPods, ns, body(number++), [&](Result<sdk::WholeRef> pod) {
         TellCreated(owner, pod);
         if (pod.ok()) {
           created(pod->ResourceVersion());

@@ -27,12 +27,17 @@ struct PodOwner {
 struct Created {
   int64_t succeeded = 0;       // with those refused because the namespace is being deleted
   int64_t terminating = 0;     // of them: those refused ones
+  int64_t failed = 0;          // the others that were tried
   std::optional<Error> error;  // the first of the others
 };
 
 // Posts `body` `count` times in batches of 1, 2, 4, ...; a batch with a failure is the last one.
 // `created` is given each pod's resourceVersion.
 Created CreatePods(const sdk::Client& client, const PodOwner& owner, const std::string& body,
+                   int64_t count, const std::function<void(std::string_view)>& created);
+// The same with a body of its own for each of them, in the order 0, 1, 2, ...
+using PodBody = std::function<std::string(int64_t number)>;
+Created CreatePods(const sdk::Client& client, const PodOwner& owner, const PodBody& body,
                    int64_t count, const std::function<void(std::string_view)>& created);
 
 // Deletes pods of the owner's namespace, all at once, without precondition. A pod that is gone

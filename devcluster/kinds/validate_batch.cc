@@ -229,17 +229,66 @@ bool HasTrue(const Json& job, std::string_view type) {
   return false;
 }
 
+bool HasUncounted(const Json& job) {
+  return !Items(job, "status.uncountedTerminatedPods.succeeded").empty() ||
+         !Items(job, "status.uncountedTerminatedPods.failed").empty();
+}
+
+// What an Indexed job may lose: completions and parallelism go down together.
+bool MayLoseSuccesses(const Json& job) {
+  return Text(job, "spec.completionMode") == "Indexed" &&
+         Integer(job, "spec.completions") == Integer(job, "spec.parallelism");
+}
+
+void ValidateFinishedJob(FieldErrors& out, const Json& job) {
+  for (const char* counter : {"active", "terminating"}) {
+    const std::string path = std::string("status.") + counter;
+    if (Integer(job, path) > 0) {
+      out.push_back(InvalidValue(path, std::to_string(Integer(job, path)),
+                                 std::string(counter) + ">0 is invalid for finished job"));
+    }
+  }
+  if (HasUncounted(job)) {
+    out.push_back(InvalidValue("status.uncountedTerminatedPods",
+                               Find(job, "status.uncountedTerminatedPods")->dump(),
+                               "uncountedTerminatedPods needs to be empty for finished job"));
+  }
+  const bool had_nothing_to_do = Flag(job, "spec.suspend") &&
+                                 Find(job, "spec.completions") != nullptr &&
+                                 Integer(job, "spec.completions") == 0;
+  if (Find(job, "status.startTime") == nullptr && !had_nothing_to_do)
+    out.push_back(Required("status.startTime", "startTime is required for finished job"));
+}
+
+void ValidateStartTime(FieldErrors& out, const Json& job, const Json& old) {
+  if (Flag(job, "spec.suspend") || Find(old, "status.startTime") == nullptr ||
+      SameMember(job, old, "status.startTime"))
+    return;
+  const Json* now = Find(job, "status.startTime");
+  if (now == nullptr) {
+    out.push_back(Required("status.startTime", "startTime cannot be removed for unsuspended job"));
+  } else if (!HasTrue(old, "Suspended") || HasTrue(job, "Suspended")) {  // not just resumed
+    out.push_back(InvalidValue("status.startTime", now->dump(),
+                               "startTime cannot be modified for unsuspended job"));
+  }
+}
+
 void ValidateJobStatus(FieldErrors& out, const Json& job, const Json& old) {
   for (const char* counter : {"active", "succeeded", "failed", "ready", "terminating"}) {
     NonNegative(out, job, std::string("status.") + counter);
   }
   for (const char* counter : {"succeeded", "failed"}) {
     const std::string path = std::string("status.") + counter;
-    if (Integer(job, path) < Integer(old, path) && !Flag(job, "spec.suspend")) {
+    const bool may_decrease = path == "status.succeeded" && MayLoseSuccesses(job);
+    if (Integer(job, path) < Integer(old, path) && !may_decrease) {
       out.push_back(
           InvalidValue(path, std::to_string(Integer(job, path)),
                        std::string("cannot decrease the number of ") + counter + " pods"));
     }
+  }
+  if (Integer(job, "status.ready") > Integer(job, "status.active")) {
+    out.push_back(InvalidValue("status.ready", std::to_string(Integer(job, "status.ready")),
+                               "cannot set more ready pods than active"));
   }
   const bool complete = HasTrue(job, "Complete"), failed = HasTrue(job, "Failed");
   for (const char* type : {"Complete", "Failed"}) {
@@ -252,12 +301,7 @@ void ValidateJobStatus(FieldErrors& out, const Json& job, const Json& old) {
     out.push_back(InvalidValue("status.conditions", Items(job, "status.conditions").dump(),
                                "cannot set Complete=True and Failed=true conditions"));
   }
-  if (complete || failed) {
-    if (Integer(job, "status.active") > 0) {
-      out.push_back(InvalidValue("status.active", std::to_string(Integer(job, "status.active")),
-                                 "active>0 is invalid for finished job"));
-    }
-  }
+  if (complete || failed) ValidateFinishedJob(out, job);
   if (complete && Find(job, "status.completionTime") == nullptr) {
     out.push_back(
         Required("status.completionTime", "completionTime is required for Complete jobs"));
@@ -267,17 +311,7 @@ void ValidateJobStatus(FieldErrors& out, const Json& job, const Json& old) {
         "status.conditions", Items(job, "status.conditions").dump(),
         "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"));
   }
-  const bool unsuspended = !Flag(job, "spec.suspend");
-  if (unsuspended && Find(old, "status.startTime") != nullptr &&
-      !SameMember(job, old, "status.startTime")) {
-    const Json* now = Find(job, "status.startTime");
-    if (now == nullptr)
-      out.push_back(
-          Required("status.startTime", "startTime cannot be removed for unsuspended job"));
-    else
-      out.push_back(InvalidValue("status.startTime", now->dump(),
-                                 "startTime cannot be modified for unsuspended job"));
-  }
+  ValidateStartTime(out, job, old);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "plugins/pod/deployment/declaration.h"
 #include "plugins/pod/disruption/controller.h"
 #include "plugins/pod/disruption/declaration.h"
+#include "plugins/pod/job/controller.h"
+#include "plugins/pod/job/declaration.h"
 #include "plugins/pod/podgc/controller.h"
 #include "plugins/pod/podgc/declaration.h"
 #include "plugins/pod/replicaset/controller.h"
@@ -23,6 +25,7 @@ KCM_PLUGIN("pod", "0.1.0", "kcm-host",
            KCM_CONTROLLER(kcm::pod::deployment::Controller, kcm::pod::deployment::kDeclaration),
            KCM_CONTROLLER(kcm::pod::disruption::Controller, kcm::pod::disruption::kDeclaration),
            KCM_CONTROLLER(kcm::pod::podgc::Controller, kcm::pod::podgc::kDeclaration),
+           KCM_CONTROLLER(kcm::pod::job::Controller, kcm::pod::job::kDeclaration),
            KCM_CONTROLLER(kcm::pod::replicaset::Controller, kcm::pod::replicaset::kDeclaration),
            KCM_CONTROLLER(kcm::pod::replicationcontroller::Controller,
                           kcm::pod::replicationcontroller::kDeclaration),

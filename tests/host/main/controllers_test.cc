@@ -18,7 +18,6 @@ Json Workload(const char* kind, const std::string& name, int replicas) {
             {"template", PodTemplate({{"app", name}})}}}};
 }
 
-// With a controller of the test's own under the scenario's name: the rule is the host's.
 TEST(Controllers, HOST_04_FirstMatchInTheListWins) {
   const struct {
     const char* list;
@@ -26,7 +25,7 @@ TEST(Controllers, HOST_04_FirstMatchInTheListWins) {
   } rows[] = {{"*,-job-controller,job", 0}, {"*,job,-job-controller", 1}};
   for (const auto& row : rows) {
     SCOPED_TRACE(row.list);
-    Cluster cluster({.plugins = {"test-jobs"},
+    Cluster cluster({.plugins = {"pod"},
                      .flags = {std::string("--controllers=") + row.list},
                      .nodes = 0,
                      .scheduler = false});
@@ -46,12 +45,12 @@ TEST(Controllers, HOST_04_FirstMatchInTheListWins) {
 
 TEST(Controllers, OneLookAtHealthzAsksEachControllerOnce) {
   Cluster cluster(
-      {.plugins = {"pod", "test-jobs"}, .nodes = 0, .scheduler = false, .secure_port = true});
+      {.plugins = {"pod", "test-health"}, .nodes = 0, .scheduler = false, .secure_port = true});
   const double before = cluster.Metric("test_health_asked_total").value_or(0);
   const test::Reply reply =
       test::Send(cluster.host().secure_port(), {.target = "/healthz?verbose"});
   EXPECT_EQ(reply.status, 200);
-  EXPECT_NE(reply.body.find("[+]job-controller ok\n"), std::string::npos) << reply.body;
+  EXPECT_NE(reply.body.find("[+]patient-controller ok\n"), std::string::npos) << reply.body;
   EXPECT_EQ(cluster.Metric("test_health_asked_total").value_or(0), before + 1);
 }
 

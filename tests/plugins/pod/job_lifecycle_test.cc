@@ -58,7 +58,7 @@ TEST_F(JobLifecycle, JOB_18_LeavesJobsOfOthersAlone) {
   cluster.MergePatch("jobs", "j", {{"metadata", {{"labels", {{"a", "b"}}}}}});
   cluster.Advance(10s);
   EXPECT_EQ(cluster.List("pods").size(), 1u);
-  EXPECT_TRUE(IsTracked("theirs"));
+  EXPECT_TRUE(IsTracked(std::string("theirs")));
   EXPECT_TRUE(S().empty());
   EXPECT_EQ(cluster.Metric("job_controller_jobs_by_external_controller_total{controller_name="
                            "\"example.com/x\"}"),

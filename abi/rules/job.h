@@ -13,14 +13,9 @@ inline constexpr std::string_view kJobTrackingFinalizer = "batch.kubernetes.io/j
 inline constexpr std::string_view kJobCompletionIndex = "batch.kubernetes.io/job-completion-index";
 inline constexpr std::string_view kJobControllerUidLabel = "batch.kubernetes.io/controller-uid";
 
-// Complete or Failed is True.
-inline bool IsJobFinished(Node job) {
-  for (const Node condition : job.Get("status").Get("conditions").Items()) {
-    const std::string_view type = condition.Get("type").String();
-    if ((type == "Complete" || type == "Failed") && condition.Get("status").String() == "True")
-      return true;
-  }
-  return false;
-}
+// The first condition in list order that is Complete or Failed with status True; absent when the
+// Job is not finished.
+Node FinishedCondition(Node job);
+inline bool IsJobFinished(Node job) { return FinishedCondition(job).Has(); }
 
 }  // namespace kcm::rules

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kcm/rules/finished_job.h"
+#include "kcm/rules/job.h"
 #include "kcm/rules/time.h"
 
 namespace kcm::pod::cronjob {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "kcm/rules/error_class.h"
-#include "kcm/rules/finished_job.h"
 #include "kcm/rules/go_quote.h"
+#include "kcm/rules/job.h"
 #include "kcm/rules/json_node.h"
 #include "kcm/rules/owner_reference.h"
 #include "kcm/rules/pod.h"

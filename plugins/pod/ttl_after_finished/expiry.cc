@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "kcm/rules/finished_job.h"
+#include "kcm/rules/job.h"
 #include "kcm/rules/pod.h"
 
 namespace kcm::pod::ttl_after_finished {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a Job is over.
-#include "kcm/rules/finished_job.h"
+#include "kcm/rules/job.h"
 
 #include <gtest/gtest.h>
 

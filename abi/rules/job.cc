@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a Job is over.
-#include "kcm/rules/finished_job.h"
-
-#include <string_view>
+#include "kcm/rules/job.h"
 
 namespace kcm::rules {
 
@@ -13,7 +11,5 @@ Node FinishedCondition(Node job) {
   }
   return Node();
 }
-
-bool IsJobFinished(Node job) { return FinishedCondition(job).Has(); }
 
 }  // namespace kcm::rules

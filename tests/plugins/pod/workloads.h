@@ -15,8 +15,17 @@ namespace kcm::harness {
 class Workloads : public ::testing::Test {
  protected:
   explicit Workloads(Options options = {.plugins = {"pod"}, .nodes = 0, .scheduler = false})
-      : cluster(std::move(options)) {
+      : cluster(WithoutPodGc(std::move(options))) {
     CreateAccount(cluster, "default");
+  }
+
+  // The test binds pods to nodes that nobody has made: the collector of such pods is not to run.
+  static Options WithoutPodGc(Options options) {
+    const bool chosen =
+        std::any_of(options.flags.begin(), options.flags.end(),
+                    [](const std::string& flag) { return flag.starts_with("--controllers="); });
+    if (!chosen) options.flags.emplace_back("--controllers=*,-pod-garbage-collector-controller");
+    return options;
   }
 
   // Pods need one; serviceaccount-controller does not run here.

@@ -50,10 +50,9 @@ class Jobs : public Workloads {
     Json status{{"conditions",
                  {{{"type", first}, {"status", "True"}, {"lastTransitionTime", at}},
                   {{"type", type}, {"status", "True"}, {"lastTransitionTime", at}}}}};
-    if (!started.empty()) status["startTime"] = started;
+    status["startTime"] = started.empty() ? at : started;  // servers want one of a finished Job
     if (type != "Complete") return status;
     status["completionTime"] = at;
-    if (started.empty()) status["startTime"] = at;
     status["succeeded"] = 1;
     return status;
   }

@@ -73,9 +73,9 @@ class StoreTest : public ::testing::TestWithParam<bool> {
 TEST_P(StoreTest, ManyWritersGetRevisionsOfTheirOwnInOrder) {
   std::atomic<bool> writing{true};
   std::vector<uint64_t> seen;
-  // A reader that believes the contract: everything up to revision() is there.
-  std::thread reader([&] {
-    uint64_t cursor = store_->revision();
+  // A reader that believes the contract: everything up to revision() is there. It begins where the
+  // writers do: its thread may get to run only when some of them are done.
+  std::thread reader([&, cursor = store_->revision()]() mutable {
     while (writing || cursor < store_->revision()) {
       const uint64_t all = store_->revision();
       for (Store::Table* table : {one_, two_}) {

@@ -10,12 +10,11 @@
 #include "devcluster/kinds/admission.h"
 #include "devcluster/kinds/base64.h"
 #include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/resource_table.h"
 
 namespace kcm::devcluster::kinds {
 
 namespace {
-
-constexpr const char* kRbac = "rbac.authorization.k8s.io";
 
 // Organisations of a PEM certificate request; empty when it can not be read.
 std::vector<std::string> OrganisationsOf(std::string_view base64) {
@@ -37,9 +36,11 @@ std::vector<std::string> OrganisationsOf(std::string_view base64) {
   return out;
 }
 
-bool IsRole(const Admission& a) { return a.Of("roles", kRbac) || a.Of("clusterroles", kRbac); }
+bool IsRole(const Admission& a) {
+  return a.Of("roles", kRbacGroup) || a.Of("clusterroles", kRbacGroup);
+}
 bool IsBinding(const Admission& a) {
-  return a.Of("rolebindings", kRbac) || a.Of("clusterrolebindings", kRbac);
+  return a.Of("rolebindings", kRbacGroup) || a.Of("clusterrolebindings", kRbacGroup);
 }
 
 std::vector<Rule> RulesIn(const Json& role) {
@@ -103,8 +104,8 @@ Refusal RefuseEscalation(const Admission& a, const Authorizer& authorizer) {
   if (!(IsRole(a) || IsBinding(a)) || !(a.IsCreate() || a.IsUpdate())) return std::nullopt;
   const auto may = [&](std::string_view verb, std::string_view resource, std::string_view ns,
                        std::string_view name) {
-    return authorizer.Allowed(a.info.user, {verb, kRbac, resource, "", ns, name}, *a.info.reader,
-                              nullptr);
+    return authorizer.Allowed(a.info.user, {verb, kRbacGroup, resource, "", ns, name},
+                              *a.info.reader, nullptr);
   };
   std::vector<Rule> granted;
   if (IsRole(a)) {
@@ -125,8 +126,8 @@ Refusal RefuseEscalation(const Admission& a, const Authorizer& authorizer) {
     const std::string name(Text(a.object, "roleRef.name"));
     if (may("bind", role ? "roles" : "clusterroles", a.info.ns, name)) return std::nullopt;
     const std::optional<Json> target = a.info.reader->Get(
-        {kRbac, "v1", role ? "roles" : "clusterroles"}, role ? a.info.ns : "", name);
-    if (!target) return NotFound({kRbac, "v1", role ? "roles" : "clusterroles"}, name);
+        {kRbacGroup, "v1", role ? "roles" : "clusterroles"}, role ? a.info.ns : "", name);
+    if (!target) return NotFound({kRbacGroup, "v1", role ? "roles" : "clusterroles"}, name);
     granted = RulesIn(*target);
   }
   const std::string missing =

@@ -16,7 +16,6 @@ namespace {
 
 constexpr size_t kKeptPrograms = 512;
 constexpr uint64_t kPolicyCost = 10'000'000, kExpressionCost = 1'000'000;
-constexpr std::string_view kGroup = "admissionregistration.k8s.io";
 const std::vector<std::string>& Names() {
   static const auto* const kNames = new std::vector<std::string>{
       "object", "oldObject", "request", "params", "namespaceObject", "variables"};
@@ -339,11 +338,10 @@ Result<cel::Program> PolicyPrograms::Get(const std::string& expression,
 Refusal AskPolicies(const ResourceKind& kind, const Json& object, const Json* old,
                     const RequestInfo& info, PolicyPrograms& programs) {
   // Policies do not guard themselves: a wrong one can always be removed.
-  if (kind.gvr.group == kGroup) return std::nullopt;
+  if (kind.gvr.group == kAdmissionGroup) return std::nullopt;
   static const Gvr* const kBindings =
-      new Gvr{std::string(kGroup), "v1", "validatingadmissionpolicybindings"};
-  static const Gvr* const kPolicies =
-      new Gvr{std::string(kGroup), "v1", "validatingadmissionpolicies"};
+      new Gvr{kAdmissionGroup, "v1", "validatingadmissionpolicybindings"};
+  static const Gvr* const kPolicies = new Gvr{kAdmissionGroup, "v1", "validatingadmissionpolicies"};
   const std::vector<Json> bindings = info.reader->List(*kBindings, "");
   if (bindings.empty()) return std::nullopt;
   Write w{kind, object, old, info, info.name, Json(), Json()};

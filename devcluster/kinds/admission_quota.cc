@@ -17,7 +17,7 @@ namespace {
 using rules::Quantity;
 using Amounts = std::map<std::string, Quantity>;
 
-std::string Text(const Amounts& amounts) {
+std::string AmountsText(const Amounts& amounts) {
   std::string out;
   for (const auto& [name, amount] : amounts)
     out += (out.empty() ? "" : ",") + name + "=" + amount.Canonical();
@@ -38,7 +38,7 @@ Amounts PodTotal(const Json& pod, const char* kind) {
     AddAll(sum, Find(container, path), "");
   Amounts largest;
   for (const Json& container : Items(pod, "spec.initContainers")) {
-    if (kinds::Text(container, "restartPolicy") == "Always") {
+    if (Text(container, "restartPolicy") == "Always") {
       AddAll(sum, Find(container, path), "");
       continue;
     }
@@ -68,7 +68,7 @@ Amounts PodUsage(const Json& pod) {
 }
 
 Amounts ServiceUsage(const Json& service) {
-  const std::string_view type = kinds::Text(service, "spec.type");
+  const std::string_view type = Text(service, "spec.type");
   const auto ports = static_cast<int64_t>(Items(service, "spec.ports").size());
   Amounts usage{{"count/services", Quantity(1)},
                 {"services", Quantity(1)},
@@ -86,7 +86,7 @@ Amounts ServiceUsage(const Json& service) {
 Amounts ClaimUsage(const Json& claim) {
   Amounts usage{{"count/persistentvolumeclaims", Quantity(1)},
                 {"persistentvolumeclaims", Quantity(1)}};
-  const std::string c(kinds::Text(claim, "spec.storageClassName"));
+  const std::string c(Text(claim, "spec.storageClassName"));
   const std::string prefix = c + ".storageclass.storage.k8s.io/";
   if (!c.empty()) usage[prefix + "persistentvolumeclaims"] = Quantity(1);
   if (const Json* storage = Find(claim, "spec.resources.requests.storage")) {
@@ -123,7 +123,7 @@ bool MatchesScope(const Json& pod, std::string_view scope, std::string_view op,
   if (scope == "Terminating") return terminating;
   if (scope == "NotTerminating") return !terminating;
   if (scope != "PriorityClass") return false;
-  const std::string name(kinds::Text(pod, "spec.priorityClassName"));
+  const std::string name(Text(pod, "spec.priorityClassName"));
   bool listed = false;
   for (const Json& v : values) listed = listed || v == name;
   if (op == "In") return listed;
@@ -142,8 +142,7 @@ bool Concerns(const Json& quota, const Gvr& gvr, const Json& object) {
     if (!MatchesScope(object, scope.get<std::string>(), "Exists", Json::array())) return false;
   }
   for (const Json& e : expressions) {
-    if (!MatchesScope(object, kinds::Text(e, "scopeName"), kinds::Text(e, "operator"),
-                      Items(e, "values")))
+    if (!MatchesScope(object, Text(e, "scopeName"), Text(e, "operator"), Items(e, "values")))
       return false;
   }
   return true;
@@ -164,7 +163,7 @@ std::string Unspecified(const Json& pod, const Json& hard) {
       for (const Json& container : Items(pod, list)) {
         const Json* map = Find(container, limit ? "resources.limits" : "resources.requests");
         if (map == nullptr || Key(*map, resource) == nullptr)
-          lacking.insert(std::string(kinds::Text(container, "name")));
+          lacking.insert(std::string(Text(container, "name")));
       }
     }
     if (lacking.empty()) continue;
@@ -181,7 +180,7 @@ std::string Check(const Json& quota, const Gvr& gvr, const Json& object, const A
                   bool create, Json* raised) {
   const Json* hard = Find(quota, "status.hard");
   if (IsEmpty(hard) || !Concerns(quota, gvr, object)) return "";
-  const std::string name(kinds::Text(quota, "metadata.name"));
+  const std::string name(Text(quota, "metadata.name"));
   const bool pod = gvr.resource == "pods" && gvr.group.empty();
   if (create && pod) {
     if (const std::string missing = Unspecified(object, *hard); !missing.empty()) {
@@ -215,8 +214,8 @@ std::string Check(const Json& quota, const Gvr& gvr, const Json& object, const A
   }
   if (!unknown.empty()) return "status unknown for quota: " + name + ", resources: " + unknown;
   if (!requested.empty()) {
-    return "exceeded quota: " + name + ", requested: " + Text(requested) + ", used: " + Text(used) +
-           ", limited: " + Text(limited);
+    return "exceeded quota: " + name + ", requested: " + AmountsText(requested) +
+           ", used: " + AmountsText(used) + ", limited: " + AmountsText(limited);
   }
   if (counts) *raised = std::move(result);
   return "";

@@ -13,7 +13,7 @@ namespace {
 
 using Ordered = nlohmann::ordered_json;
 
-constexpr std::string_view kPrefix = "autoscaling.alpha.kubernetes.io/";
+constexpr std::string_view kAlphaPrefix = "autoscaling.alpha.kubernetes.io/";
 
 struct Renamed {
   const char* core;
@@ -195,13 +195,13 @@ Json RulesFromGo(const Json& go) {
 }
 
 void Annotate(Json& object, const char* name, const std::string& text) {
-  Child(object, "metadata.annotations")[std::string(kPrefix) + name] = text;
+  Child(object, "metadata.annotations")[std::string(kAlphaPrefix) + name] = text;
 }
 
 std::optional<Json> TakeAnnotation(Json& object, const char* name) {
   Json* annotations = Find(object, "metadata.annotations");
   if (annotations == nullptr) return std::nullopt;
-  const std::string key = std::string(kPrefix) + name;
+  const std::string key = std::string(kAlphaPrefix) + name;
   const std::string text(KeyText(*annotations, key));
   if (text.empty()) return std::nullopt;
   annotations->erase(key);

@@ -14,8 +14,6 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-constexpr int kMaxDepth = 100;
-
 const Json* Properties(const Json& schema) {
   const Json* p = Key(schema, "properties");
   return p != nullptr && p->is_object() ? p : nullptr;
@@ -40,7 +38,7 @@ bool Always(std::string_view name) {
 
 void PruneIn(Json& value, const Json& schema, const std::string& path, bool whole_object,
              std::vector<std::string>* unknown, int depth) {
-  if (depth > kMaxDepth) return;
+  if (depth > kMaxSchemaDepth) return;
   if (value.is_array()) {
     const Json* items = Key(schema, "items");
     if (items == nullptr || !items->is_object()) return;
@@ -70,7 +68,7 @@ void PruneIn(Json& value, const Json& schema, const std::string& path, bool whol
 }
 
 void DefaultIn(Json& value, const Json& schema, int depth) {
-  if (depth > kMaxDepth) return;
+  if (depth > kMaxSchemaDepth) return;
   if (value.is_array()) {
     if (const Json* items = Key(schema, "items"); items != nullptr && items->is_object()) {
       for (Json& item : value) DefaultIn(item, *items, depth + 1);
@@ -100,7 +98,7 @@ void DefaultIn(Json& value, const Json& schema, int depth) {
 
 void CheckIn(const Json& schema, const std::string& path, bool needs_type,
              std::vector<FieldError>* out, int depth) {
-  if (depth > kMaxDepth) {
+  if (depth > kMaxSchemaDepth) {
     out->push_back(InvalidValue(path, "\"object\"", "nests too deeply"));
     return;
   }

@@ -13,7 +13,6 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-constexpr int kMaxDepth = 100;
 constexpr size_t kMaxErrors = 10;
 constexpr uint64_t kRuleCost = 1'000'000;
 
@@ -85,7 +84,7 @@ std::vector<FieldError> SchemaCheck::Run(const Json& schema, const Json& object,
 
 void SchemaCheck::Value(const Json& schema, const Json& value, const Json* old,
                         const std::string& path, int depth) {
-  if (depth > kMaxDepth || errors_.size() >= kMaxErrors) return;
+  if (depth > kMaxSchemaDepth || errors_.size() >= kMaxErrors) return;
   // What was there before and stays may be wrong: schemas change under living objects.
   if (old != nullptr && *old == value) return;
   if (value.is_null() && Flag(schema, "nullable")) return;

@@ -15,6 +15,9 @@
 
 namespace kcm::devcluster::kinds {
 
+// Schemas, and values by their schema, are looked at this deep.
+inline constexpr int kMaxSchemaDepth = 100;
+
 // What was compiled already. Thread-safe.
 struct CustomSchema::Rules {
   std::shared_ptr<const Regex> Pattern(const std::string& text);  // nullptr: does not compile

@@ -12,7 +12,7 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxObjectDepth = 100;
 
 std::string_view GoKind(const Json& value) {
   switch (value.type()) {
@@ -253,7 +253,7 @@ bool Omitted(const Json& value, const Field& field) {
 }
 
 bool Decoder::Object(Json& value, const Message& message, const Place& at, int depth) {
-  if (depth > kMaxDepth) {
+  if (depth > kMaxObjectDepth) {
     error_ = "exceeded max depth";
     return false;
   }

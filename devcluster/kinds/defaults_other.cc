@@ -5,21 +5,11 @@
 #include "devcluster/kinds/base64.h"
 #include "devcluster/kinds/defaults.h"
 #include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/resource_table.h"
 
 namespace kcm::devcluster::kinds {
 
 namespace {
-
-constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
-
-template <class Change>
-void ForEach(Json& object, std::string_view list, Change change) {
-  Json* items = Find(object, list);
-  if (items == nullptr || !items->is_array()) return;
-  for (Json& item : *items) {
-    if (item.is_object()) change(item);
-  }
-}
 
 void DefaultEndpoints(Json& o) {
   ForEach(o, "subsets", [](Json& subset) {
@@ -124,11 +114,11 @@ void DefaultLimitRange(Json& o) {
 
 void DefaultBinding(Json& o) {
   if (Json* ref = Find(o, "roleRef"); ref != nullptr && ref->is_object())
-    SetDefaultText(*ref, "apiGroup", kRbac);
-  if (Find(o, "roleRef") == nullptr) Child(o, "roleRef")["apiGroup"] = kRbac;
+    SetDefaultText(*ref, "apiGroup", kRbacGroup);
+  if (Find(o, "roleRef") == nullptr) Child(o, "roleRef")["apiGroup"] = kRbacGroup;
   ForEach(o, "subjects", [](Json& subject) {
     const std::string_view kind = Text(subject, "kind");
-    if (kind == "User" || kind == "Group") SetDefaultText(subject, "apiGroup", kRbac);
+    if (kind == "User" || kind == "Group") SetDefaultText(subject, "apiGroup", kRbacGroup);
   });
 }
 
@@ -221,13 +211,12 @@ void DefaultApiService(Json& o) {
   if (Json* service = Find(o, "spec.service")) SetDefault(*service, "port", 443);
 }
 
-struct Row {
+struct DefaultsRow {
   std::string_view group, version, resource;
   Defaults defaults;
 };
 
-constexpr std::string_view kAdmission = "admissionregistration.k8s.io";
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kDefaultsRows = std::to_array<DefaultsRow>({
     {"", "v1", "pods", DefaultPod},
     {"", "v1", "podtemplates", DefaultPodTemplateKind},
     {"", "v1", "replicationcontrollers", DefaultReplicationController},
@@ -249,19 +238,19 @@ constexpr auto kRows = std::to_array<Row>({
     {"autoscaling", "v1", "horizontalpodautoscalers", DefaultAutoscalerV1},
     {"discovery.k8s.io", "v1", "endpointslices", DefaultEndpointSlice},
     {"networking.k8s.io", "v1", "networkpolicies", DefaultNetworkPolicy},
-    {kRbac, "v1", "rolebindings", DefaultBinding},
-    {kRbac, "v1", "clusterrolebindings", DefaultBinding},
+    {kRbacGroup, "v1", "rolebindings", DefaultBinding},
+    {kRbacGroup, "v1", "clusterrolebindings", DefaultBinding},
     {"storage.k8s.io", "v1", "storageclasses", DefaultStorageClass},
     {"storage.k8s.io", "v1", "csidrivers", DefaultCsiDriver},
     {"scheduling.k8s.io", "v1", "priorityclasses", DefaultPriorityClass},
     {"resource.k8s.io", "v1", "resourceclaims", DefaultResourceClaim},
     {"resource.k8s.io", "v1", "resourceclaimtemplates", DefaultResourceClaimTemplate},
-    {kAdmission, "v1", "validatingadmissionpolicies", DefaultAdmissionPolicy},
-    {kAdmission, "v1", "validatingadmissionpolicybindings", DefaultAdmissionBinding},
-    {kAdmission, "v1", "mutatingadmissionpolicies", DefaultAdmissionPolicy},
-    {kAdmission, "v1", "mutatingadmissionpolicybindings", DefaultAdmissionBinding},
-    {kAdmission, "v1", "validatingwebhookconfigurations", DefaultValidatingWebhooks},
-    {kAdmission, "v1", "mutatingwebhookconfigurations", DefaultMutatingWebhooks},
+    {kAdmissionGroup, "v1", "validatingadmissionpolicies", DefaultAdmissionPolicy},
+    {kAdmissionGroup, "v1", "validatingadmissionpolicybindings", DefaultAdmissionBinding},
+    {kAdmissionGroup, "v1", "mutatingadmissionpolicies", DefaultAdmissionPolicy},
+    {kAdmissionGroup, "v1", "mutatingadmissionpolicybindings", DefaultAdmissionBinding},
+    {kAdmissionGroup, "v1", "validatingwebhookconfigurations", DefaultValidatingWebhooks},
+    {kAdmissionGroup, "v1", "mutatingwebhookconfigurations", DefaultMutatingWebhooks},
     {"apiextensions.k8s.io", "v1", "customresourcedefinitions", DefaultCustomResourceDefinition},
     {"apiregistration.k8s.io", "v1", "apiservices", DefaultApiService},
 });
@@ -297,7 +286,7 @@ void DefaultService(Json& o) {
 }
 
 Defaults DefaultsOf(const Gvr& gvr) {
-  for (const Row& row : kRows) {
+  for (const DefaultsRow& row : kDefaultsRows) {
     if (row.resource == gvr.resource && row.group == gvr.group && row.version == gvr.version)
       return row.defaults;
   }

@@ -97,13 +97,6 @@ void DefaultVolume(Json& volume) {
 }
 
 template <class Change>
-void ForEach(Json& spec, std::string_view list, Change change) {
-  Json* items = Find(spec, list);
-  if (items == nullptr || !items->is_array()) return;
-  for (Json& item : *items) change(item);
-}
-
-template <class Change>
 void ForEachContainer(Json& spec, Change change) {
   for (const char* list : {"initContainers", "containers", "ephemeralContainers"})
     ForEach(spec, list, change);

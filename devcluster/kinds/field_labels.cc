@@ -5,6 +5,7 @@
 #include <array>
 
 #include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/resource_table.h"
 
 namespace kcm::devcluster::kinds {
 
@@ -14,7 +15,7 @@ struct LabelRow {
   std::string_view group, resource, keys;  // blank separated; most are member paths
 };
 
-constexpr auto kRows = std::to_array<LabelRow>({
+constexpr auto kLabelRows = std::to_array<LabelRow>({
     {"", "pods",
      "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork "
      "status.phase status.podIP "
@@ -38,32 +39,22 @@ constexpr auto kRows = std::to_array<LabelRow>({
     {"resource.k8s.io", "resourceslices", "spec.nodeName spec.driver"},
 });
 
-const LabelRow* RowOf(const Gvr& gvr) {
-  for (const LabelRow& row : kRows) {
+const LabelRow* LabelRowOf(const Gvr& gvr) {
+  for (const LabelRow& row : kLabelRows) {
     if (row.resource == gvr.resource && row.group == gvr.group) return &row;
   }
   return nullptr;
 }
 
-std::vector<std::string> Words(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const size_t blank = text.find(' ');
-    out.emplace_back(text.substr(0, blank));
-    text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> FieldLabelsOf(const Gvr& gvr) {
-  const LabelRow* row = RowOf(gvr);
+  const LabelRow* row = LabelRowOf(gvr);
   return row == nullptr ? std::vector<std::string>() : Words(row->keys);
 }
 
 std::optional<std::string> FieldLabel(const Gvr& gvr, std::string_view key, const Json& o) {
-  const LabelRow* row = RowOf(gvr);
+  const LabelRow* row = LabelRowOf(gvr);
   if (row == nullptr) return std::nullopt;
   const std::string padded = " " + std::string(row->keys) + " ";
   if (padded.find(" " + std::string(key) + " ") == std::string::npos) return std::nullopt;

@@ -36,6 +36,16 @@ void SetDefault(Json& object, std::string_view name, Json value);
 // Sets a text that is absent or empty (plain strings of the API).
 void SetDefaultText(Json& object, std::string_view name, std::string_view value);
 
+// Calls `change` for each object of the array at `path`.
+template <class Change>
+void ForEach(Json& object, std::string_view path, Change change) {
+  Json* items = Find(object, path);
+  if (items == nullptr || !items->is_array()) return;
+  for (Json& item : *items) {
+    if (item.is_object()) change(item);
+  }
+}
+
 // absent, null, {}, [] and "" are the same here.
 bool IsEmpty(const Json* value);
 // Equal when absent and empty values count as the same (semantic equality of the API).

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxLines = 2000;
 constexpr size_t kContext = 3;
-constexpr int kMaxDepth = 60;
+constexpr int kMaxDiffDepth = 60;
 
 using Lines = std::vector<std::string>;
 
@@ -62,7 +62,7 @@ void PrintScalar(const Json* value, const Field& field, const std::string& head,
 void Print(const Json* value, const Field& field, const std::string& head,
            const std::string& indent, const char* tail, int depth, Lines* out) {
   const bool plain = field.message != nullptr && field.message->form == Message::Form::kPlain;
-  if (depth > kMaxDepth) return;
+  if (depth > kMaxDiffDepth) return;
   if (field.map || field.repeated) {
     if (value == nullptr || value->empty()) {
       out->push_back(head + "null" + tail);

@@ -15,7 +15,7 @@ struct KeyRow {
 
 // Lists that are not named are replaced whole. "$set": a set of strings. Members that are no lists
 // are here for their retainKeys alone.
-constexpr auto kRows = std::to_array<KeyRow>({
+constexpr auto kKeyRows = std::to_array<KeyRow>({
     {"meta.v1.ObjectMeta", "ownerReferences", "uid"},
     {"meta.v1.ObjectMeta", "finalizers", "$set"},
     {"core.v1.PodSpec", "containers", "name"},
@@ -74,7 +74,7 @@ KindRegistry::ListKey MergeKeyAt(const Message& root, std::string_view path) {
     const Field* field = at->FieldNamed(member);
     if (field == nullptr) return {};
     if (dot == std::string_view::npos) {
-      for (const KeyRow& row : kRows) {
+      for (const KeyRow& row : kKeyRows) {
         if (row.member == member && row.message == at->name)
           return {std::string(row.key), row.retain_keys};
       }

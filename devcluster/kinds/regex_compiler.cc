@@ -11,8 +11,8 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-constexpr size_t kMaxPattern = 4096, kMaxSteps = 20'000;
-constexpr int kMaxCount = 1000, kMaxDepth = 100;
+constexpr size_t kMaxPattern = 4096, kMaxProgram = 20'000;
+constexpr int kMaxCount = 1000, kMaxGroupDepth = 100;
 constexpr char32_t kMaxRune = 0x10ffff;
 
 }  // namespace
@@ -94,7 +94,7 @@ class RegexCompiler {
   }
 
   NodePtr Alternation(int depth) {
-    if (depth > kMaxDepth) Fail("expression nests too deeply");
+    if (depth > kMaxGroupDepth) Fail("expression nests too deeply");
     const bool fold = fold_, dot_all = dot_all_, lines = lines_;
     NodePtr choice = Make(Node::Kind::kChoice);
     if (!error_.empty()) return choice;
@@ -384,12 +384,12 @@ class RegexCompiler {
 
   // ---- code ----
   uint32_t Add(Regex::Step::Op op, uint32_t a = 0, uint32_t b = 0) {
-    if (out_.program_.size() <= kMaxSteps) out_.program_.push_back({op, a, b});
+    if (out_.program_.size() <= kMaxProgram) out_.program_.push_back({op, a, b});
     return static_cast<uint32_t>(out_.program_.size() - 1);
   }
   uint32_t Here() const { return static_cast<uint32_t>(out_.program_.size()); }
   // Repeated empty groups add no step: the visits are bounded too.
-  bool Full() const { return out_.program_.size() > kMaxSteps || visits_ > 4 * kMaxSteps; }
+  bool Full() const { return out_.program_.size() > kMaxProgram || visits_ > 4 * kMaxProgram; }
 
   void Split(uint32_t at, uint32_t inside, uint32_t after, bool lazy) {
     if (Full()) return;

@@ -18,7 +18,7 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-const KindRow* RowOf(const Gvr& gvr) {
+const KindRow* KindRowOf(const Gvr& gvr) {
   for (const KindRow& row : KindRows()) {
     if (row.resource == gvr.resource && row.group == gvr.group && row.version == gvr.version)
       return &row;
@@ -86,7 +86,7 @@ Registry::Registry() : schema_(std::make_shared<const Schema>()), groups_(Groups
 }
 
 KindRegistry::ListKey Registry::MergeKey(const Gvr& gvr, std::string_view schema_path) const {
-  const KindRow* row = RowOf(gvr);
+  const KindRow* row = KindRowOf(gvr);
   const Message* message = row == nullptr ? nullptr : schema_->Find(row->message);
   return message == nullptr ? ListKey{} : MergeKeyAt(*message, schema_path);
 }

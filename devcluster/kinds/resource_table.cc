@@ -30,7 +30,7 @@ constexpr auto kSubresources = std::to_array<SubresourceRow>({
     {"token", "create", "authentication.k8s.io", "v1", "TokenRequest"},
 });
 
-constexpr auto kRows = std::to_array<KindRow>({
+constexpr auto kKindRows = std::to_array<KindRow>({
 #include "devcluster/kinds/resource_rows.inc"
 });
 
@@ -55,16 +55,6 @@ constexpr std::string_view kGroups[] = {"apiregistration.k8s.io",
                                         "resource.k8s.io",
                                         "flowcontrol.apiserver.k8s.io"};
 
-std::vector<std::string> Words(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const size_t blank = text.find(' ');
-    out.emplace_back(text.substr(0, blank));
-    text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
-  }
-  return out;
-}
-
 Subresource Describe(const SubresourceRow& row, std::string_view owner) {
   Subresource s;
   s.name = row.name;
@@ -78,7 +68,17 @@ Subresource Describe(const SubresourceRow& row, std::string_view owner) {
 
 }  // namespace
 
-std::span<const KindRow> KindRows() { return kRows; }
+std::vector<std::string> Words(std::string_view text) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const size_t blank = text.find(' ');
+    out.emplace_back(text.substr(0, blank));
+    text.remove_prefix(blank == std::string_view::npos ? text.size() : blank + 1);
+  }
+  return out;
+}
+
+std::span<const KindRow> KindRows() { return kKindRows; }
 
 std::vector<std::string> GroupsInOrder() { return {std::begin(kGroups), std::end(kGroups)}; }
 

@@ -9,6 +9,10 @@
 
 namespace kcm::devcluster::kinds {
 
+// Groups that several files name.
+inline constexpr char kRbacGroup[] = "rbac.authorization.k8s.io";
+inline constexpr char kAdmissionGroup[] = "admissionregistration.k8s.io";
+
 // What makes metadata.generation move (spec C5).
 enum class Generation : uint8_t {
   kNone,        // absent; a given one survives
@@ -33,6 +37,8 @@ struct KindRow {
 };
 
 std::span<const KindRow> KindRows();
+// The words of a blank separated list.
+std::vector<std::string> Words(std::string_view text);
 std::vector<std::string> GroupsInOrder();
 // Everything of a ResourceKind that is plain data.
 ResourceKind DescribeKind(const KindRow& row);

@@ -9,7 +9,7 @@ namespace kcm::devcluster::kinds {
 namespace {
 
 // clang-format off
-constexpr auto kRoles = std::to_array<StockRole>({
+constexpr auto kStockRoles = std::to_array<StockRole>({
     {"", "cluster-admin", R"([
         {"apiGroups":["*"],"resources":["*"],"verbs":["*"]},
         {"nonResourceURLs":["*"],"verbs":["*"]}
@@ -215,7 +215,7 @@ constexpr auto kBindings = std::to_array<StockBinding>({
 
 }  // namespace
 
-std::span<const StockRole> StockRoles() { return kRoles; }
+std::span<const StockRole> StockRoles() { return kStockRoles; }
 std::span<const StockBinding> StockBindings() { return kBindings; }
 
 }  // namespace kcm::devcluster::kinds

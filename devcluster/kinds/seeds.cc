@@ -14,8 +14,6 @@ namespace {
 
 using Seeds = std::vector<KindRegistry::Seed>;
 
-constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
-
 // The stock roles of controllers.
 struct ControllerRole {
   std::string_view name, rules;
@@ -60,27 +58,29 @@ void AddRole(Seeds& seeds, const StockRole& role) {
   if (object["rules"].empty()) object["rules"] = nullptr;
   if (!role.selector.empty()) {
     Json selector;
-    selector["matchLabels"] = {{std::string(kRbac) + "/" + std::string(role.selector), "true"}};
+    selector["matchLabels"] = {
+        {std::string(kRbacGroup) + "/" + std::string(role.selector), "true"}};
     object["aggregationRule"]["clusterRoleSelectors"] = Json::array({selector});
   }
   if (role.ns.empty())
-    Add(seeds, kRbac, "clusterroles", "ClusterRole", std::move(object));
+    Add(seeds, kRbacGroup, "clusterroles", "ClusterRole", std::move(object));
   else
-    Add(seeds, kRbac, "roles", "Role", std::move(object));
+    Add(seeds, kRbacGroup, "roles", "Role", std::move(object));
 }
 
 Json Subject(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string kind(text.substr(0, colon));
   const std::string_view name = text.substr(colon + 1);
-  if (kind != "ServiceAccount") return {{"kind", kind}, {"apiGroup", kRbac}, {"name", name}};
+  if (kind != "ServiceAccount") return {{"kind", kind}, {"apiGroup", kRbacGroup}, {"name", name}};
   const size_t slash = name.find('/');
   return {{"kind", kind}, {"name", name.substr(slash + 1)}, {"namespace", name.substr(0, slash)}};
 }
 
 void AddBinding(Seeds& seeds, const StockBinding& binding) {
   Json object = {{"metadata", BootstrapMetadata(binding.ns, binding.name, "")}};
-  object["roleRef"] = {{"apiGroup", kRbac}, {"kind", binding.role_kind}, {"name", binding.role}};
+  object["roleRef"] = {
+      {"apiGroup", kRbacGroup}, {"kind", binding.role_kind}, {"name", binding.role}};
   object["subjects"] = Json::array();
   for (std::string_view rest = binding.subjects; !rest.empty();) {
     const size_t blank = rest.find(' ');
@@ -88,9 +88,9 @@ void AddBinding(Seeds& seeds, const StockBinding& binding) {
     rest.remove_prefix(blank == std::string_view::npos ? rest.size() : blank + 1);
   }
   if (binding.ns.empty())
-    Add(seeds, kRbac, "clusterrolebindings", "ClusterRoleBinding", std::move(object));
+    Add(seeds, kRbacGroup, "clusterrolebindings", "ClusterRoleBinding", std::move(object));
   else
-    Add(seeds, kRbac, "rolebindings", "RoleBinding", std::move(object));
+    Add(seeds, kRbacGroup, "rolebindings", "RoleBinding", std::move(object));
 }
 
 void AddRbac(Seeds& seeds) {

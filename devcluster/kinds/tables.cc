@@ -50,7 +50,7 @@ std::vector<Column> Columns(std::string_view text) {
 }
 
 Json NameAndAge(const Json& o, std::string_view now) {
-  return Json::array({Text(o, "metadata.name"), AgeOf(o, now)});
+  return Json::array({NameOf(o), AgeOf(o, now)});
 }
 
 constexpr Printer kDefault{"", "", "Age", NameAndAge};
@@ -70,6 +70,8 @@ void BindTable(ResourceKind& kind) {
   kind.columns = Columns(printer->columns);
   kind.table_cells = printer->cells;
 }
+
+std::string_view NameOf(const Json& o) { return Text(o, "metadata.name"); }
 
 std::string AgeOf(const Json& o, std::string_view now) {
   return Age(Text(o, "metadata.creationTimestamp"), now);

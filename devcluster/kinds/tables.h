@@ -27,6 +27,7 @@ const Printer* WorkloadPrinter(const Gvr& gvr);
 const Printer* ClusterPrinter(const Gvr& gvr);
 
 // ---- cell texts ----
+std::string_view NameOf(const Json& object);  // lives as long as the object
 std::string AgeOf(const Json& object, std::string_view now);
 std::string OrNone(std::string text);                  // `<none>` when empty
 std::string LabelsText(const Json* labels);            // a=b,c=d, `<none>`

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/resource_table.h"
 #include "devcluster/kinds/tables.h"
 #include "devcluster/kinds/times.h"
 
@@ -12,7 +13,6 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-std::string_view Name(const Json& o) { return Text(o, "metadata.name"); }
 std::string Or(std::string_view text, const char* otherwise) {
   return text.empty() ? std::string(otherwise) : std::string(text);
 }
@@ -22,7 +22,7 @@ size_t Count(const Json& o, const char* member) {
 }
 
 Json CreatedAt(const Json& o, std::string_view) {
-  return Json::array({Name(o), Text(o, "metadata.creationTimestamp")});
+  return Json::array({NameOf(o), Text(o, "metadata.creationTimestamp")});
 }
 
 Json NodeCells(const Json& o, std::string_view now) {
@@ -54,20 +54,20 @@ Json NodeCells(const Json& o, std::string_view now) {
       kernel[0] != '<' && !arch.empty()) {
     kernel += " (" + arch + ")";
   }
-  return Json::array({Name(o), status, OrNone(role_text), AgeOf(o, now),
+  return Json::array({NameOf(o), status, OrNone(role_text), AgeOf(o, now),
                       Text(o, "status.nodeInfo.kubeletVersion"), address("InternalIP"),
                       address("ExternalIP"), Or(Text(o, "status.nodeInfo.osImage"), "<unknown>"),
                       kernel, Or(Text(o, "status.nodeInfo.containerRuntimeVersion"), "<unknown>")});
 }
 
 Json NamespaceCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Text(o, "status.phase"), AgeOf(o, now)});
+  return Json::array({NameOf(o), Text(o, "status.phase"), AgeOf(o, now)});
 }
 Json ConfigMapCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Count(o, "data") + Count(o, "binaryData"), AgeOf(o, now)});
+  return Json::array({NameOf(o), Count(o, "data") + Count(o, "binaryData"), AgeOf(o, now)});
 }
 Json SecretCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Text(o, "type"), Count(o, "data"), AgeOf(o, now)});
+  return Json::array({NameOf(o), Text(o, "type"), Count(o, "data"), AgeOf(o, now)});
 }
 
 Json VolumeCells(const Json& o, std::string_view now) {
@@ -79,7 +79,7 @@ Json VolumeCells(const Json& o, std::string_view now) {
             std::string(Text(o, "spec.claimRef.name"));
   }
   return Json::array(
-      {Name(o), Text(o, "spec.capacity.storage"), ShortModes(Items(o, "spec.accessModes")),
+      {NameOf(o), Text(o, "spec.capacity.storage"), ShortModes(Items(o, "spec.accessModes")),
        Text(o, "spec.persistentVolumeReclaimPolicy"), phase, claim,
        Text(o, "spec.storageClassName"), Or(Text(o, "spec.volumeAttributesClassName"), "<unset>"),
        Text(o, "status.reason"), AgeOf(o, now), Or(Text(o, "spec.volumeMode"), "<unset>")});
@@ -89,15 +89,16 @@ Json ClaimCells(const Json& o, std::string_view now) {
   std::string phase(Text(o, "status.phase"));
   if (Find(o, "metadata.deletionTimestamp") != nullptr) phase = "Terminating";
   const bool bound = !Text(o, "spec.volumeName").empty();
-  return Json::array(
-      {Name(o), phase, Text(o, "spec.volumeName"), bound ? Text(o, "status.capacity.storage") : "",
-       bound ? ShortModes(Items(o, "status.accessModes")) : std::string(),
-       Text(o, "spec.storageClassName"), Or(Text(o, "spec.volumeAttributesClassName"), "<unset>"),
-       AgeOf(o, now), Or(Text(o, "spec.volumeMode"), "<unset>")});
+  return Json::array({NameOf(o), phase, Text(o, "spec.volumeName"),
+                      bound ? Text(o, "status.capacity.storage") : "",
+                      bound ? ShortModes(Items(o, "status.accessModes")) : std::string(),
+                      Text(o, "spec.storageClassName"),
+                      Or(Text(o, "spec.volumeAttributesClassName"), "<unset>"), AgeOf(o, now),
+                      Or(Text(o, "spec.volumeMode"), "<unset>")});
 }
 
 Json StorageClassCells(const Json& o, std::string_view now) {
-  std::string name(Name(o));
+  std::string name(NameOf(o));
   if (const Json* a = Find(o, "metadata.annotations");
       a != nullptr && KeyText(*a, "storageclass.kubernetes.io/is-default-class") == "true") {
     name += " (default)";
@@ -108,12 +109,12 @@ Json StorageClassCells(const Json& o, std::string_view now) {
 }
 
 Json AttachmentCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Text(o, "spec.attacher"),
+  return Json::array({NameOf(o), Text(o, "spec.attacher"),
                       Text(o, "spec.source.persistentVolumeName"), Text(o, "spec.nodeName"),
                       Flag(o, "status.attached"), AgeOf(o, now)});
 }
 Json CsiNodeCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Items(o, "spec.drivers").size(), AgeOf(o, now)});
+  return Json::array({NameOf(o), Items(o, "spec.drivers").size(), AgeOf(o, now)});
 }
 Json CsiDriverCells(const Json& o, std::string_view now) {
   std::string tokens, modes;
@@ -121,16 +122,17 @@ Json CsiDriverCells(const Json& o, std::string_view now) {
     tokens += (tokens.empty() ? "" : ",") + std::string(Text(t, "audience"));
   for (const Json& m : Items(o, "spec.volumeLifecycleModes"))
     modes += (modes.empty() ? "" : ",") + m.get<std::string>();
-  return Json::array({Name(o), Flag(o, "spec.attachRequired", true), Flag(o, "spec.podInfoOnMount"),
-                      Flag(o, "spec.storageCapacity"), Or(tokens, "<unset>"),
-                      Flag(o, "spec.requiresRepublish"), OrNone(modes), AgeOf(o, now)});
+  return Json::array({NameOf(o), Flag(o, "spec.attachRequired", true),
+                      Flag(o, "spec.podInfoOnMount"), Flag(o, "spec.storageCapacity"),
+                      Or(tokens, "<unset>"), Flag(o, "spec.requiresRepublish"), OrNone(modes),
+                      AgeOf(o, now)});
 }
 
 std::string IntOrText(const Json* value) {
   return value == nullptr ? "N/A" : value->is_string() ? value->get<std::string>() : value->dump();
 }
 Json BudgetCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), IntOrText(Find(o, "spec.minAvailable")),
+  return Json::array({NameOf(o), IntOrText(Find(o, "spec.minAvailable")),
                       IntOrText(Find(o, "spec.maxUnavailable")),
                       Integer(o, "status.disruptionsAllowed"), AgeOf(o, now)});
 }
@@ -169,7 +171,7 @@ Json EventCells(const Json& o, std::string_view now) {
   if (const int64_t series = Integer(o, "series.count"); series > 0) count = series;
   if (count == 0) count = 1;
   return Json::array({age(last), Text(o, "type"), Text(o, "reason"), target, field, source, message,
-                      age(first), count, Name(o)});
+                      age(first), count, NameOf(o)});
 }
 
 // "NAME: used/hard, ..." of requests and, apart, limits.
@@ -185,11 +187,11 @@ Json QuotaCells(const Json& o, std::string_view now) {
             amount.get<std::string>();
     }
   }
-  return Json::array({Name(o), requests, limits, AgeOf(o, now)});
+  return Json::array({NameOf(o), requests, limits, AgeOf(o, now)});
 }
 
 Json LeaseCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Text(o, "spec.holderIdentity"), AgeOf(o, now)});
+  return Json::array({NameOf(o), Text(o, "spec.holderIdentity"), AgeOf(o, now)});
 }
 
 Json SigningCells(const Json& o, std::string_view now) {
@@ -203,7 +205,7 @@ Json SigningCells(const Json& o, std::string_view now) {
   if (condition.empty()) condition = "Pending";
   if (issued) condition += ",Issued";
   const Json* seconds = Find(o, "spec.expirationSeconds");
-  return Json::array({Name(o), AgeOf(o, now), Or(Text(o, "spec.signerName"), "<none>"),
+  return Json::array({NameOf(o), AgeOf(o, now), Or(Text(o, "spec.signerName"), "<none>"),
                       Text(o, "spec.username"),
                       seconds == nullptr ? std::string("<none>")
                                          : HumanDuration(Integer(o, "spec.expirationSeconds")),
@@ -223,7 +225,7 @@ Json IngressCells(const Json& o, std::string_view now) {
     addresses +=
         (addresses.empty() ? "" : ",") + std::string(ip.empty() ? Text(ingress, "hostname") : ip);
   }
-  return Json::array({Name(o), Or(Text(o, "spec.ingressClassName"), "<none>"), Or(host_text, "*"),
+  return Json::array({NameOf(o), Or(Text(o, "spec.ingressClassName"), "<none>"), Or(host_text, "*"),
                       addresses, Items(o, "spec.tls").empty() ? "80" : "80, 443", AgeOf(o, now)});
 }
 Json IngressClassCells(const Json& o, std::string_view now) {
@@ -233,13 +235,13 @@ Json IngressClassCells(const Json& o, std::string_view now) {
     parameters = std::string(Text(*p, "kind")) + (group.empty() ? "" : "." + group) + "/" +
                  std::string(Text(*p, "name"));
   }
-  return Json::array({Name(o), Text(o, "spec.controller"), parameters, AgeOf(o, now)});
+  return Json::array({NameOf(o), Text(o, "spec.controller"), parameters, AgeOf(o, now)});
 }
 Json NetworkPolicyCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), SelectorText(Find(o, "spec.podSelector")), AgeOf(o, now)});
+  return Json::array({NameOf(o), SelectorText(Find(o, "spec.podSelector")), AgeOf(o, now)});
 }
 Json PriorityClassCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Integer(o, "value"), Flag(o, "globalDefault"), AgeOf(o, now),
+  return Json::array({NameOf(o), Integer(o, "value"), Flag(o, "globalDefault"), AgeOf(o, now),
                       Text(o, "preemptionPolicy")});
 }
 
@@ -253,12 +255,12 @@ Json BindingCells(const Json& o, std::string_view now) {
     to += Text(s, "name");
   }
   return Json::array(
-      {Name(o), std::string(Text(o, "roleRef.kind")) + "/" + std::string(Text(o, "roleRef.name")),
+      {NameOf(o), std::string(Text(o, "roleRef.kind")) + "/" + std::string(Text(o, "roleRef.name")),
        AgeOf(o, now), users, groups, accounts});
 }
 
 Json RuntimeClassCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Text(o, "handler"), AgeOf(o, now)});
+  return Json::array({NameOf(o), Text(o, "handler"), AgeOf(o, now)});
 }
 
 Json ResourceClaimCells(const Json& o, std::string_view now) {
@@ -266,7 +268,7 @@ Json ResourceClaimCells(const Json& o, std::string_view now) {
   if (Find(o, "status.allocation") != nullptr) state = "allocated";
   if (!Items(o, "status.reservedFor").empty()) state += ",reserved";
   if (Find(o, "metadata.deletionTimestamp") != nullptr) state = "deleted," + state;
-  return Json::array({Name(o), state, AgeOf(o, now)});
+  return Json::array({NameOf(o), state, AgeOf(o, now)});
 }
 
 Json ApiServiceCells(const Json& o, std::string_view now) {
@@ -279,11 +281,11 @@ Json ApiServiceCells(const Json& o, std::string_view now) {
     available = Text(c, "status");
     if (available != "True") available += " (" + std::string(Text(c, "reason")) + ")";
   }
-  return Json::array({Name(o), service, available, AgeOf(o, now)});
+  return Json::array({NameOf(o), service, available, AgeOf(o, now)});
 }
 
-constexpr std::string_view kRbac = "rbac.authorization.k8s.io", kStorage = "storage.k8s.io";
-constexpr auto kPrinters = std::to_array<Printer>({
+constexpr std::string_view kStorageGroup = "storage.k8s.io";
+constexpr auto kClusterPrinters = std::to_array<Printer>({
     {"", "nodes",
      "Status|Roles|Age|Version|Internal-IP*|External-IP*|OS-Image*|Kernel-Version*|Container-"
      "Runtime*",
@@ -306,15 +308,15 @@ constexpr auto kPrinters = std::to_array<Printer>({
     {"events.k8s.io", "events",
      "Last Seen|Type|Reason|Object|Subobject*|Source*|Message|First Seen*|Count*|!Name*",
      EventCells},
-    {kStorage, "storageclasses",
+    {kStorageGroup, "storageclasses",
      "Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age", StorageClassCells},
-    {kStorage, "volumeattachments", "Attacher|PV|Node|Attached:b|Age", AttachmentCells},
-    {kStorage, "csinodes", "Drivers:i|Age", CsiNodeCells},
-    {kStorage, "csidrivers",
+    {kStorageGroup, "volumeattachments", "Attacher|PV|Node|Attached:b|Age", AttachmentCells},
+    {kStorageGroup, "csinodes", "Drivers:i|Age", CsiNodeCells},
+    {kStorageGroup, "csidrivers",
      "AttachRequired:b|PodInfoOnMount:b|StorageCapacity:b|TokenRequests|RequiresRepublish:b|Modes|"
      "Age",
      CsiDriverCells},
-    {kStorage, "csistoragecapacities", "Created At:d", CreatedAt},
+    {kStorageGroup, "csistoragecapacities", "Created At:d", CreatedAt},
     {"policy", "poddisruptionbudgets", "Min Available|Max Unavailable|Allowed Disruptions:i|Age",
      BudgetCells},
     {"coordination.k8s.io", "leases", "Holder|Age", LeaseCells},
@@ -325,10 +327,10 @@ constexpr auto kPrinters = std::to_array<Printer>({
     {"networking.k8s.io", "networkpolicies", "Pod-Selector|Age", NetworkPolicyCells},
     {"scheduling.k8s.io", "priorityclasses", "Value:i|Global-Default:b|Age|PreemptionPolicy",
      PriorityClassCells},
-    {kRbac, "rolebindings", "Role|Age|Users*|Groups*|ServiceAccounts*", BindingCells},
-    {kRbac, "clusterrolebindings", "Role|Age|Users*|Groups*|ServiceAccounts*", BindingCells},
-    {kRbac, "roles", "Created At:d", CreatedAt},
-    {kRbac, "clusterroles", "Created At:d", CreatedAt},
+    {kRbacGroup, "rolebindings", "Role|Age|Users*|Groups*|ServiceAccounts*", BindingCells},
+    {kRbacGroup, "clusterrolebindings", "Role|Age|Users*|Groups*|ServiceAccounts*", BindingCells},
+    {kRbacGroup, "roles", "Created At:d", CreatedAt},
+    {kRbacGroup, "clusterroles", "Created At:d", CreatedAt},
     {"apiextensions.k8s.io", "customresourcedefinitions", "Created At:d", CreatedAt},
     {"node.k8s.io", "runtimeclasses", "Handler|Age", RuntimeClassCells},
     {"resource.k8s.io", "resourceclaims", "State|Age", ResourceClaimCells},
@@ -338,7 +340,7 @@ constexpr auto kPrinters = std::to_array<Printer>({
 }  // namespace
 
 const Printer* ClusterPrinter(const Gvr& gvr) {
-  for (const Printer& printer : kPrinters) {
+  for (const Printer& printer : kClusterPrinters) {
     if (printer.resource == gvr.resource && printer.group == gvr.group) return &printer;
   }
   return nullptr;

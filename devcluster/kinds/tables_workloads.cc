@@ -11,8 +11,6 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-std::string_view Name(const Json& o) { return Text(o, "metadata.name"); }
-
 const Json& TemplateSpec(const Json& o, const char* path = "spec.template.spec") {
   static const Json* const kNone =
       new Json(Json::object());  // never freed: no destructor runs at exit
@@ -23,7 +21,7 @@ const Json& TemplateSpec(const Json& o, const char* path = "spec.template.spec")
 std::string Ratio(int64_t a, int64_t b) { return std::to_string(a) + "/" + std::to_string(b); }
 
 Json DeploymentCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o),
+  return Json::array({NameOf(o),
                       Ratio(Integer(o, "status.readyReplicas"), Integer(o, "spec.replicas")),
                       Integer(o, "status.updatedReplicas"), Integer(o, "status.availableReplicas"),
                       AgeOf(o, now), ContainerNames(TemplateSpec(o)),
@@ -31,14 +29,14 @@ Json DeploymentCells(const Json& o, std::string_view now) {
 }
 
 Json ReplicaSetCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Integer(o, "spec.replicas"), Integer(o, "status.replicas"),
+  return Json::array({NameOf(o), Integer(o, "spec.replicas"), Integer(o, "status.replicas"),
                       Integer(o, "status.readyReplicas"), AgeOf(o, now),
                       ContainerNames(TemplateSpec(o)), ContainerImages(TemplateSpec(o)),
                       SelectorText(Find(o, "spec.selector"))});
 }
 
 Json ControllerCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Integer(o, "spec.replicas"), Integer(o, "status.replicas"),
+  return Json::array({NameOf(o), Integer(o, "spec.replicas"), Integer(o, "status.replicas"),
                       Integer(o, "status.readyReplicas"), AgeOf(o, now),
                       ContainerNames(TemplateSpec(o)), ContainerImages(TemplateSpec(o)),
                       LabelsText(Find(o, "spec.selector"))});
@@ -48,7 +46,7 @@ Json DaemonSetCells(const Json& o, std::string_view now) {
   const auto count = [&](const char* member) {
     return Integer(o, std::string("status.") + member);
   };
-  return Json::array({Name(o), count("desiredNumberScheduled"), count("currentNumberScheduled"),
+  return Json::array({NameOf(o), count("desiredNumberScheduled"), count("currentNumberScheduled"),
                       count("numberReady"), count("updatedNumberScheduled"),
                       count("numberAvailable"), LabelsText(Find(TemplateSpec(o), "nodeSelector")),
                       AgeOf(o, now), ContainerNames(TemplateSpec(o)),
@@ -57,7 +55,7 @@ Json DaemonSetCells(const Json& o, std::string_view now) {
 
 Json StatefulSetCells(const Json& o, std::string_view now) {
   return Json::array(
-      {Name(o), Ratio(Integer(o, "status.readyReplicas"), Integer(o, "spec.replicas")),
+      {NameOf(o), Ratio(Integer(o, "status.readyReplicas"), Integer(o, "spec.replicas")),
        AgeOf(o, now), ContainerNames(TemplateSpec(o)), ContainerImages(TemplateSpec(o))});
 }
 
@@ -96,7 +94,7 @@ Json JobCells(const Json& o, std::string_view now) {
     status = "FailureTarget";
   else if (JobIs(o, "SuccessCriteriaMet"))
     status = "SuccessCriteriaMet";
-  return Json::array({Name(o), status, completions, duration, AgeOf(o, now),
+  return Json::array({NameOf(o), status, completions, duration, AgeOf(o, now),
                       ContainerNames(TemplateSpec(o)), ContainerImages(TemplateSpec(o)),
                       SelectorText(Find(o, "spec.selector"))});
 }
@@ -105,7 +103,7 @@ Json CronJobCells(const Json& o, std::string_view now) {
   const std::string last(Text(o, "status.lastScheduleTime"));
   const Json& spec = TemplateSpec(o, "spec.jobTemplate.spec.template.spec");
   return Json::array(
-      {Name(o), Text(o, "spec.schedule"), OrNone(std::string(Text(o, "spec.timeZone"))),
+      {NameOf(o), Text(o, "spec.schedule"), OrNone(std::string(Text(o, "spec.timeZone"))),
        Flag(o, "spec.suspend") ? "True" : "False", Items(o, "status.active").size(),
        last.empty() ? std::string("<none>") : Age(last, now), AgeOf(o, now), ContainerNames(spec),
        ContainerImages(spec), SelectorText(Find(o, "spec.jobTemplate.spec.selector"))});
@@ -140,9 +138,9 @@ std::string ExternalText(const Json& o) {
 }
 
 Json ServiceCells(const Json& o, std::string_view now) {
-  return Json::array({Name(o), Text(o, "spec.type"), OrNone(std::string(Text(o, "spec.clusterIP"))),
-                      ExternalText(o), PortsText(o), AgeOf(o, now),
-                      LabelsText(Find(o, "spec.selector"))});
+  return Json::array({NameOf(o), Text(o, "spec.type"),
+                      OrNone(std::string(Text(o, "spec.clusterIP"))), ExternalText(o), PortsText(o),
+                      AgeOf(o, now), LabelsText(Find(o, "spec.selector"))});
 }
 
 // The first three, and how many more there are.
@@ -167,7 +165,7 @@ Json EndpointsCells(const Json& o, std::string_view now) {
       }
     }
   }
-  return Json::array({Name(o), FirstThree(all), AgeOf(o, now)});
+  return Json::array({NameOf(o), FirstThree(all), AgeOf(o, now)});
 }
 
 Json SliceCells(const Json& o, std::string_view now) {
@@ -183,7 +181,7 @@ Json SliceCells(const Json& o, std::string_view now) {
     return list.empty() ? std::string("<unset>") : FirstThree(list);
   };
   return Json::array(
-      {Name(o), Text(o, "addressType"), text(ports), text(addresses), AgeOf(o, now)});
+      {NameOf(o), Text(o, "addressType"), text(ports), text(addresses), AgeOf(o, now)});
 }
 
 std::string MetricText(const Json& metric, const Json* current) {
@@ -228,7 +226,7 @@ Json AutoscalerCells(const Json& o, std::string_view now) {
   }
   if (metrics.size() > 2) targets += " + " + std::to_string(metrics.size() - 2) + " more...";
   const Json* min = Find(o, "spec.minReplicas");
-  return Json::array({Name(o),
+  return Json::array({NameOf(o),
                       std::string(Text(o, "spec.scaleTargetRef.kind")) + "/" +
                           std::string(Text(o, "spec.scaleTargetRef.name")),
                       OrNone(targets), min == nullptr ? std::string("<unset>") : min->dump(),
@@ -238,7 +236,7 @@ Json AutoscalerCells(const Json& o, std::string_view now) {
 
 Json TemplateCells(const Json& o, std::string_view) {
   const Json& spec = TemplateSpec(o, "template.spec");
-  return Json::array({Name(o), ContainerNames(spec), ContainerImages(spec),
+  return Json::array({NameOf(o), ContainerNames(spec), ContainerImages(spec),
                       LabelsText(Find(o, "template.metadata.labels"))});
 }
 
@@ -253,12 +251,12 @@ Json RevisionCells(const Json& o, std::string_view now) {
     owner = kind + (slash == std::string::npos ? "" : "." + version.substr(0, slash)) + "/" +
             std::string(Text(ref, "name"));
   }
-  return Json::array({Name(o), owner, Integer(o, "revision"), AgeOf(o, now)});
+  return Json::array({NameOf(o), owner, Integer(o, "revision"), AgeOf(o, now)});
 }
 
 constexpr std::string_view kReplicaColumns =
     "Desired:i|Current:i|Ready:i|Age|Containers*|Images*|Selector*";
-constexpr auto kPrinters = std::to_array<Printer>({
+constexpr auto kWorkloadPrinters = std::to_array<Printer>({
     {"apps", "deployments", "Ready|Up-to-date|Available|Age|Containers*|Images*|Selector*",
      DeploymentCells},
     {"apps", "replicasets", kReplicaColumns, ReplicaSetCells},
@@ -284,7 +282,7 @@ constexpr auto kPrinters = std::to_array<Printer>({
 }  // namespace
 
 const Printer* WorkloadPrinter(const Gvr& gvr) {
-  for (const Printer& printer : kPrinters) {
+  for (const Printer& printer : kWorkloadPrinters) {
     if (printer.resource == gvr.resource && printer.group == gvr.group) return &printer;
   }
   return nullptr;

@@ -32,6 +32,8 @@ void RequiredText(FieldErrors& out, const Json& object, std::string_view path,
 // `field is immutable` when the member differs.
 void Immutable(FieldErrors& out, const Json& object, const Json& old, std::string_view path,
                const Message* message = nullptr);
+// What is wrong with a workload whose template its own selector does not select.
+inline constexpr char kSelectorMismatch[] = "`selector` does not match template `labels`";
 FieldErrors ValidateLabelSelector(const Json* selector, const std::string& path);
 // Percent or number >= 0.
 void IntOrPercent(FieldErrors& out, const Json& object, std::string_view path);

@@ -12,8 +12,6 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-constexpr const char* kMismatch = "`selector` does not match template `labels`";
-
 bool SelectorMatches(const Json& job, const Json& labels) {
   const Json* selector = Find(job, "spec.selector");
   if (selector == nullptr) return false;
@@ -60,7 +58,7 @@ void ValidateWholeSpec(FieldErrors& out, const Json& job) {
   const Json labels = given == nullptr ? Json::object() : *given;
   if (!SelectorMatches(job, labels)) {
     out.push_back(InvalidValue("spec.template.metadata.labels",
-                               given == nullptr ? "null" : labels.dump(), kMismatch));
+                               given == nullptr ? "null" : labels.dump(), kSelectorMismatch));
   }
   ValidateJobTemplate(out, spec, "spec.");
 }

@@ -11,8 +11,6 @@ namespace kcm::devcluster::kinds {
 
 namespace {
 
-constexpr const char* kMismatch = "`selector` does not match template `labels`";
-
 void RequireSelector(FieldErrors& out, const Json& object, const char* kind) {
   const Json* selector = Find(object, "spec.selector");
   if (selector == nullptr) {
@@ -44,7 +42,7 @@ void ValidateTemplate(FieldErrors& out, const Json& object, bool map_selector) {
   }
   if (!matches) {
     out.push_back(InvalidValue("spec.template.metadata.labels",
-                               labels == nullptr ? "null" : labels->dump(), kMismatch));
+                               labels == nullptr ? "null" : labels->dump(), kSelectorMismatch));
   }
   Append(out, ValidateLabels(labels, "spec.template.labels"));
   const Json* spec = Find(object, "spec.template.spec");

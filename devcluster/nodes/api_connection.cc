@@ -40,7 +40,7 @@ struct KeyFree {
 };
 using Bio = std::unique_ptr<BIO, BioFree>;
 using Certificate = std::unique_ptr<X509, X509Free>;
-using Key = std::unique_ptr<EVP_PKEY, KeyFree>;
+using EvpKey = std::unique_ptr<EVP_PKEY, KeyFree>;
 
 Bio Memory(const std::string& pem) {
   return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
@@ -75,7 +75,7 @@ Status UseClientCertificate(SSL_CTX* ctx, const Endpoint& e) {
   }
   ERR_clear_error();
   const Bio in = Memory(e.key_pem);
-  const Key key(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
+  const EvpKey key(PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr));
   if (!key || SSL_CTX_use_PrivateKey(ctx, key.get()) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
     return TlsError("client-key: not a PEM private key of the client certificate");
   }

@@ -31,11 +31,11 @@ Outcome CsiDriver::Impl::Attach(WorkPool::Worker& worker, const JsonObject& atta
     return After(what, answer);  // goes on when the watch shows it
   }
   const std::optional<JsonObject> volume =
-      Find(volumes, Text(a.Path("spec.source.persistentVolumeName")));
+      Find(volumes, TextOf(a.Path("spec.source.persistentVolumeName")));
   std::string after, fails;
   if (volume) {
-    after = Text(AnnotationOf(*volume, "sim/attach-after"));
-    fails = Text(AnnotationOf(*volume, "sim/attach-fail"));
+    after = TextOf(AnnotationOf(*volume, "sim/attach-after"));
+    fails = TextOf(AnnotationOf(*volume, "sim/attach-fail"));
   }
   if (const auto wait = WaitFor("attach " + attachment.uid, after)) return {{}, *wait};
   if (!fails.empty()) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "devcluster/nodes/csi_driver.h"
+#include "devcluster/nodes/json_text.h"
 #include "devcluster/nodes/keyed_work.h"
 #include "kcm/rules/json_node.h"
 
@@ -38,11 +39,6 @@ enum class Kind : char {
 inline std::string WorkKey(Kind kind, const std::string& name) {
   return std::string(1, static_cast<char>(kind)) + name;
 }
-
-inline std::string Dump(const json& j) {
-  return j.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-inline std::string Text(Node n) { return std::string(n.String()); }
 
 inline json FinalizersOf(const JsonObject& o) {
   return o.body->at("metadata").value("finalizers", json::array());

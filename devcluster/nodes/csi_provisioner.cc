@@ -50,7 +50,7 @@ Outcome CsiDriver::Impl::Refuse(WorkPool::Worker& worker, const Claim& claim,
 
 json CsiDriver::Impl::VolumeBody(const Claim& claim, const JsonObject& storage_class) {
   const Node of_class = JsonNode(*storage_class.body);
-  const std::string policy = Text(of_class.Get("reclaimPolicy"));
+  const std::string policy = TextOf(of_class.Get("reclaimPolicy"));
   json metadata = {{"name", "pvc-" + claim.uid}, {"annotations", {{kProvisionedBy, kCsiDriver}}}};
   if (policy != "Retain") metadata["finalizers"] = json::array({kProvisionerFinalizer});
   json modes = json::array();
@@ -72,12 +72,12 @@ json CsiDriver::Impl::VolumeBody(const Claim& claim, const JsonObject& storage_c
                {"storageClassName", claim.storage_class},
                {"volumeMode", claim.block ? "Block" : "Filesystem"},
                {"csi", std::move(csi)}};
-  const std::string topology = Text(of_class.Get("parameters").Get("topology"));
+  const std::string topology = TextOf(of_class.Get("parameters").Get("topology"));
   const std::optional<NodeObject> node = Find(nodes, claim.selected_node);
   if (node && (topology == "zone" || topology == "node")) {
     const char* key = topology == "zone" ? kZone : kHostname;
     const std::string value =
-        Text(JsonNode(*node->identity).Get("metadata").Get("labels").Get(key));
+        TextOf(JsonNode(*node->identity).Get("metadata").Get("labels").Get(key));
     spec["nodeAffinity"]["required"]["nodeSelectorTerms"] = json::array(
         {{{"matchExpressions",
            json::array({{{"key", key}, {"operator", "In"}, {"values", json::array({value})}}})}}});
@@ -153,7 +153,7 @@ Outcome CsiDriver::Impl::DoVolume(WorkPool::Worker& worker, const std::string& n
   if (!volume || !OfOurDriver(*volume)) return {};
   if (AnnotationOf(*volume, kProvisionedBy).String() != kCsiDriver) return {};
   const Node v = JsonNode(*volume->body);
-  const std::string phase = Text(v.Path("status.phase"));
+  const std::string phase = TextOf(v.Path("status.phase"));
   const bool released = phase == "Released" || phase == "Failed";
   const bool ends =
       (released && v.Path("spec.persistentVolumeReclaimPolicy").String() == "Delete") ||

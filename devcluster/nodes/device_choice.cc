@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "devcluster/nodes/device_selector.h"
+#include "devcluster/nodes/json_text.h"
 #include "kcm/rules/json_node.h"
 #include "kcm/rules/node_affinity.h"
 
@@ -22,8 +23,6 @@ constexpr char kCanNot[] = "cannot allocate all claims";
 constexpr size_t kMostDevices = 32;  // of one claim, as the API has it
 constexpr int kMostSteps = 20000;    // of one search: beyond it the claim counts as not allocatable
 constexpr size_t kMostConsumers = 256;  // of one claim, as the API has it
-
-std::string Text(Node n) { return std::string(n.String()); }
 
 // A device that could be used on the node under consideration.
 struct Device {
@@ -146,7 +145,8 @@ class Search {
 void AddDevices(Node allocation, DeviceIds* out) {
   for (const Node r : allocation.Path("devices.results").Items()) {
     if (r.Get("adminAccess").Bool()) continue;
-    out->insert(Text(r.Get("driver")) + "/" + Text(r.Get("pool")) + "/" + Text(r.Get("device")));
+    out->insert(TextOf(r.Get("driver")) + "/" + TextOf(r.Get("pool")) + "/" +
+                TextOf(r.Get("device")));
   }
 }
 
@@ -193,7 +193,7 @@ struct DeviceChoice::Impl {
 Result<Wish> DeviceChoice::Impl::WishOf(const std::string& name, Node request) const {
   Wish wish;
   wish.name = name;
-  const std::string class_name = Text(request.Get("deviceClassName"));
+  const std::string class_name = TextOf(request.Get("deviceClassName"));
   const auto device_class = books.classes.find(class_name);
   if (device_class == books.classes.end()) {
     return MakeError(Code::kNotFound, "device class " + class_name + " does not exist");
@@ -215,11 +215,11 @@ Status DeviceChoice::Impl::Compile(const JsonObject& claim) {
   out.claim = &claim;
   const Node devices = JsonNode(*claim.body).Path("spec.devices");
   for (const Node request : devices.Get("requests").Items()) {
-    const std::string name = Text(request.Get("name"));
+    const std::string name = TextOf(request.Get("name"));
     Alternatives alternatives;
     const Node list = request.Get("firstAvailable");
     for (const Node one : list.Items()) {
-      Result<Wish> wish = WishOf(name + "/" + Text(one.Get("name")), one);
+      Result<Wish> wish = WishOf(name + "/" + TextOf(one.Get("name")), one);
       if (!wish.ok()) return wish.error();
       alternatives.push_back(std::move(*wish));
     }
@@ -232,8 +232,8 @@ Status DeviceChoice::Impl::Compile(const JsonObject& claim) {
   }
   for (const Node c : devices.Get("constraints").Items()) {
     Constraint constraint;
-    for (const Node r : c.Get("requests").Items()) constraint.requests.insert(Text(r));
-    const std::string attribute = Text(c.Get("matchAttribute"));
+    for (const Node r : c.Get("requests").Items()) constraint.requests.insert(TextOf(r));
+    const std::string attribute = TextOf(c.Get("matchAttribute"));
     const size_t slash = attribute.find('/');
     if (slash == std::string::npos) continue;
     constraint.domain = attribute.substr(0, slash);
@@ -284,7 +284,8 @@ void DeviceChoice::Impl::CountUsed() {
   for (const auto& [key, devices] : books.promised) used.insert(devices.begin(), devices.end());
   for (const auto& [name, slice] : books.slices) {
     const Node spec = JsonNode(*slice.body).Get("spec");
-    int64_t& newest = generations[Text(spec.Get("driver")) + "/" + Text(spec.Path("pool.name"))];
+    int64_t& newest =
+        generations[TextOf(spec.Get("driver")) + "/" + TextOf(spec.Path("pool.name"))];
     newest = std::max(newest, spec.Path("pool.generation").Int());
   }
 }
@@ -294,10 +295,10 @@ std::vector<Device> DeviceChoice::Impl::DevicesOn(const NodeObject& node) const 
   for (const auto& [name, slice] : books.slices) {
     const Node spec = JsonNode(*slice.body).Get("spec");
     if (!SliceIsFor(spec, node)) continue;
-    const std::string driver = Text(spec.Get("driver")), pool = Text(spec.Path("pool.name"));
+    const std::string driver = TextOf(spec.Get("driver")), pool = TextOf(spec.Path("pool.name"));
     if (spec.Path("pool.generation").Int() < generations.at(driver + "/" + pool)) continue;
     for (const Node d : spec.Get("devices").Items()) {
-      out.push_back({driver, pool, Text(d.Get("name")), d});
+      out.push_back({driver, pool, TextOf(d.Get("name")), d});
     }
   }
   return out;

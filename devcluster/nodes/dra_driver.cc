@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "devcluster/nodes/json_text.h"
 #include "devcluster/nodes/keyed_work.h"
 #include "devcluster/nodes/pod_course.h"
 
@@ -18,8 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr char kSlices[] = "/apis/resource.k8s.io/v1/resourceslices";
-
-std::string Dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 json Devices(int count) {
   json out = json::array();

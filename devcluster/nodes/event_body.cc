@@ -5,6 +5,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "devcluster/nodes/json_text.h"
+
 namespace kcm::devcluster::nodes {
 
 using nlohmann::json;
@@ -39,7 +41,7 @@ std::string EventBody(const EventSubject& subject, const EventText& text, uint64
                       {"count", 1},
                       {"firstTimestamp", time},
                       {"lastTimestamp", time}};
-  return event.dump(-1, ' ', false, json::error_handler_t::replace);
+  return Dump(event);
 }
 
 }  // namespace kcm::devcluster::nodes

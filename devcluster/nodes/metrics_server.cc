@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "devcluster/nodes/json_text.h"
 #include "devcluster/nodes/metrics.h"
 #include "devcluster/server/http_connection.h"
 #include "devcluster/server/http_server.h"
@@ -38,8 +39,6 @@ constexpr GroupVersion kServed[] = {{kMetrics, "v1beta1", 100},
                                     {kCustom, "v1beta1", 100},
                                     {kExternal, "v1beta1", 100}};
 
-std::string Dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 struct Reply {
   int code = 200;
   json body;
@@ -62,14 +61,6 @@ json ListOf(const char* kind, const std::string& group_version, json items) {
           {"apiVersion", group_version},
           {"metadata", json::object()},
           {"items", std::move(items)}};
-}
-
-bool Matches(const LabelSelector& selector, const Strings& labels) {
-  return selector.MatchesWith([&](std::string_view key) -> std::optional<std::string_view> {
-    const auto it = labels.find(key);
-    if (it == labels.end()) return std::nullopt;
-    return std::string_view(it->second);
-  });
 }
 
 std::string AnnotationIn(const json& object, const std::string& name) {

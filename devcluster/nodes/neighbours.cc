@@ -22,7 +22,6 @@ using rules::JsonNode;
 using rules::LabelSelector;
 using rules::Node;
 
-constexpr double kFullPreference = 2;
 constexpr char kRequired[] = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr char kPreferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
 
@@ -49,10 +48,6 @@ std::optional<std::string_view> Find(const Strings& labels, std::string_view key
   const auto it = labels.find(key);
   if (it == labels.end()) return std::nullopt;
   return std::string_view(it->second);
-}
-
-bool Matches(const LabelSelector& selector, const Strings& labels) {
-  return selector.MatchesWith([&labels](std::string_view key) { return Find(labels, key); });
 }
 
 // `labelSelector` of `from`, with the keys of matchLabelKeys added as the pod itself has them. What

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "devcluster/nodes/resources.h"
+#include "kcm/rules/label_selector.h"
 
 namespace kcm::devcluster::nodes {
 namespace {
@@ -332,6 +333,14 @@ Error NotJson(const char* what, simdjson::error_code code) {
 }
 
 }  // namespace
+
+bool Matches(const rules::LabelSelector& selector, const Strings& labels) {
+  return selector.MatchesWith([&labels](std::string_view key) -> std::optional<std::string_view> {
+    const auto it = labels.find(key);
+    if (it == labels.end()) return std::nullopt;
+    return std::string_view(it->second);
+  });
+}
 
 std::string Key(std::string_view ns, std::string_view name) {
   return ns.empty() ? std::string(name) : std::string(ns) + "/" + std::string(name);

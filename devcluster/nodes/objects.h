@@ -12,9 +12,15 @@
 
 #include "kcm/rules/result.h"
 
+namespace kcm::rules {
+class LabelSelector;
+}
+
 namespace kcm::devcluster::nodes {
 
 using Strings = std::map<std::string, std::string, std::less<>>;
+// Whether the selector accepts an object with these labels.
+bool Matches(const rules::LabelSelector& selector, const Strings& labels);
 
 struct Container {
   std::string name, image;

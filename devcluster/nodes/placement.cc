@@ -60,7 +60,6 @@ int64_t AmountOf(const Amounts& amounts, const std::string& name) {
   return it == amounts.end() ? 0 : it->second;
 }
 
-constexpr double kFullPreference = 2;  // of preferred terms that weigh 100 together
 constexpr double kAvoidedTaint = 3;
 constexpr std::string_view kAvoidEffect = "PreferNoSchedule";
 constexpr char kUnschedulableTaint[] = "node.kubernetes.io/unschedulable";

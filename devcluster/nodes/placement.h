@@ -13,6 +13,9 @@
 
 namespace kcm::devcluster::nodes {
 
+// Of preferred terms that weigh 100 together: what Dislike changes by.
+inline constexpr double kFullPreference = 2;
+
 // A node as the scheduler sees it, with what its pods have taken.
 struct Room {
   NodeObject node;

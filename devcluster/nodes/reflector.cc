@@ -19,7 +19,7 @@ using host::clock::BusyScope;
 using host::clock::Clock;
 using host::clock::Duration;
 
-constexpr Duration kPause = std::chrono::seconds(1);
+constexpr Duration kPauseOfWatch = std::chrono::seconds(1);
 constexpr char kPageSize[] = "500";  // 100 000 pods in one answer would be half a gigabyte of text
 
 }  // namespace
@@ -51,7 +51,7 @@ struct Reflector<Object>::Impl {
     lock.unlock();
     if (listener.log) listener.log(path + ": " + why);
     lock.lock();
-    clock.WaitFor(lock, cv, kPause, [this] { return stopping; });
+    clock.WaitFor(lock, cv, kPauseOfWatch, [this] { return stopping; });
   }
   void Run();
   std::optional<uint64_t> List();

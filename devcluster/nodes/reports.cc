@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "devcluster/nodes/json_text.h"
+
 namespace kcm::devcluster::nodes {
 namespace {
 
@@ -13,8 +15,6 @@ using rules::FormatTime;
 using rules::WallTime;
 
 constexpr int kLeaseSeconds = 40;
-
-std::string Dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 // "A=True,B=False"; parts without "=" are ignored.
 std::map<std::string, std::string> Overrides(const std::string& forced) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "devcluster/nodes/event_body.h"
+#include "devcluster/nodes/json_text.h"
 #include "devcluster/nodes/scheduler_impl.h"
 #include "kcm/rules/time.h"
 
@@ -19,8 +20,6 @@ constexpr Duration kRetryFailed = std::chrono::seconds(1);
 // As kube-scheduler waits for volumes to be bound.
 constexpr Duration kVolumeTimeout = std::chrono::minutes(10);
 constexpr char kDeviceFinalizer[] = "resource.kubernetes.io/delete-protection";
-
-std::string Dump(const json& j) { return j.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::string BindingBody(const Pod& pod, const std::string& node) {
   return Dump({{"apiVersion", "v1"},

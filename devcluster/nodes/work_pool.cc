@@ -23,7 +23,7 @@ using host::clock::Duration;
 using host::clock::MonoTime;
 
 constexpr int kTries = 3;
-constexpr Duration kPause = std::chrono::milliseconds(200);
+constexpr Duration kPauseOfCall = std::chrono::milliseconds(200);
 
 struct Task {
   WorkPool::Work work;
@@ -100,7 +100,7 @@ class CallingWorker : public WorkPool::Worker {
 // Waits before another try; false when the pool stops.
 bool WorkPool::Impl::Pause() {
   std::unique_lock lock(mu);
-  return !clock.WaitFor(lock, cv, kPause, [this] { return stopping; });
+  return !clock.WaitFor(lock, cv, kPauseOfCall, [this] { return stopping; });
 }
 
 void WorkPool::Impl::Run(ApiConnection& connection) {

@@ -18,7 +18,6 @@ using host::wire::ObjectPtr;
 namespace {
 
 constexpr int kNameTries = 8;
-constexpr int kRaceTries = 32;
 constexpr size_t kMaxGeneratedBase = 58;
 
 uint64_t Random64() {

@@ -14,7 +14,6 @@ using host::wire::ObjectPtr;
 
 namespace {
 
-constexpr int kRaceTries = 32;
 constexpr const char* kOrphan = "orphan";
 constexpr const char* kForeground = "foregroundDeletion";
 

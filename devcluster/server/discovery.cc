@@ -24,7 +24,7 @@ std::string List(const Strings& words) {
   return out + "]";
 }
 
-std::string Joined(const Strings& items) {
+std::string JoinedItems(const Strings& items) {
   std::string out;
   for (const std::string& i : items) out += (out.empty() ? "" : ",") + i;
   return out;
@@ -96,7 +96,7 @@ std::string AggregatedResource(const Resource& r) {
         ResponseKind(own ? "" : s.group, own ? "" : s.version, s.kind.empty() ? k.kind : s.kind) +
         ",\"verbs\":" + List(s.verbs) + "}");
   }
-  if (!subs.empty()) e += ",\"subresources\":[" + Joined(subs) + "]";
+  if (!subs.empty()) e += ",\"subresources\":[" + JoinedItems(subs) + "]";
   return e + "}";
 }
 
@@ -107,7 +107,7 @@ std::string GroupText(const ResourceSet& set, const std::string& group) {
     versions.push_back("{\"groupVersion\":" + Dump(GroupVersion(v.group, v.version)) +
                        ",\"version\":" + Dump(v.version) + "}");
   }
-  return "\"name\":" + Dump(group) + ",\"versions\":[" + Joined(versions) +
+  return "\"name\":" + Dump(group) + ",\"versions\":[" + JoinedItems(versions) +
          "],\"preferredVersion\":" + (versions.empty() ? "null" : versions.front());
 }
 
@@ -142,13 +142,13 @@ std::string Aggregated(const State& state, const ResourceSet& set, bool core) {
       Strings resources;
       for (const ResourcePtr& r : v.resources) resources.push_back(AggregatedResource(*r));
       versions.push_back("{\"version\":" + Dump(v.version) + ",\"resources\":[" +
-                         Joined(resources) + "],\"freshness\":\"Current\"}");
+                         JoinedItems(resources) + "],\"freshness\":\"Current\"}");
     }
     items.push_back("{\"metadata\":{" + (core ? "" : "\"name\":" + Dump(group)) +
-                    "},\"versions\":[" + Joined(versions) + "]}");
+                    "},\"versions\":[" + JoinedItems(versions) + "]}");
   }
   return R"({"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[)" +
-         Joined(items) + "]}\n";
+         JoinedItems(items) + "]}\n";
 }
 
 Answer GroupListAnswer(const State& state, const Request& request, bool core) {
@@ -181,7 +181,8 @@ Answer GroupListAnswer(const State& state, const Request& request, bool core) {
   } else {
     Strings groups;
     for (const std::string& g : Groups(*set)) groups.push_back("{" + GroupText(*set, g) + "}");
-    a.body = R"({"kind":"APIGroupList","apiVersion":"v1","groups":[)" + Joined(groups) + "]}\n";
+    a.body =
+        R"({"kind":"APIGroupList","apiVersion":"v1","groups":[)" + JoinedItems(groups) + "]}\n";
   }
   return a;
 }
@@ -198,7 +199,7 @@ Answer VersionAnswer(const ResourceSet& set, const Target& t) {
   return Answer::Of(200, std::string("{\"kind\":\"APIResourceList\"") +
                              (t.core ? "" : ",\"apiVersion\":\"v1\"") +
                              ",\"groupVersion\":" + Dump(GroupVersion(t.group, t.version)) +
-                             ",\"resources\":[" + Joined(entries) + "]}\n");
+                             ",\"resources\":[" + JoinedItems(entries) + "]}\n");
 }
 
 Answer Plain(int code, std::string text) {

@@ -16,9 +16,9 @@
 namespace kcm::devcluster {
 namespace {
 
-std::string Lower(std::string s) {
-  for (char& c : s) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  return s;
+std::string MethodAsVerb(std::string m) {
+  for (char& c : m) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return m;
 }
 
 bool IsRead(const std::string& method) { return method == "GET" || method == "HEAD"; }
@@ -26,7 +26,7 @@ bool IsRead(const std::string& method) { return method == "GET" || method == "HE
 std::string VerbOf(const Request& request) {
   const Target& t = request.target;
   const std::string& m = request.http->method;
-  if (t.kind != Target::Kind::kResource) return Lower(m);
+  if (t.kind != Target::Kind::kResource) return MethodAsVerb(m);
   if (IsRead(m)) {
     if (t.legacy_watch) return "watch";
     if (!t.name.empty()) return "get";
@@ -36,7 +36,7 @@ std::string VerbOf(const Request& request) {
   if (m == "PUT") return "update";
   if (m == "PATCH") return "patch";
   if (m == "DELETE") return t.name.empty() ? "deletecollection" : "delete";
-  return Lower(m);
+  return MethodAsVerb(m);
 }
 
 // Which verb a user needs: subresource verbs are those of the method.

@@ -26,7 +26,7 @@ bool SameName(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
-std::string_view Trim(std::string_view s) {
+std::string_view TrimHeader(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
   while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
   return s;
@@ -244,7 +244,7 @@ Connection::Read Connection::ReadRequest(HttpRequest* request, std::string* erro
       return Read::kBad;
     }
     request->headers.emplace_back(line.substr(0, colon),
-                                  Trim(std::string_view(line).substr(colon + 1)));
+                                  TrimHeader(std::string_view(line).substr(colon + 1)));
   }
   const std::string_view connection = request->Header("Connection");
   if (SameName(connection, "close")) request->keep_alive = false;

@@ -60,7 +60,7 @@ Json* Parent(Json* root, const std::vector<std::string>& parts) {
   return at;
 }
 
-Json* Target(Json* root, const std::vector<std::string>& parts) {
+Json* ValueAt(Json* root, const std::vector<std::string>& parts) {
   if (parts.empty()) return root;
   Json* parent = Parent(root, parts);
   if (parent->is_array()) return &(*parent)[IndexOf(parts.back(), parent->size(), false)];
@@ -126,14 +126,14 @@ void Run(Json* root, const Json& operation) {
   } else if (op == "remove") {
     Remove(root, path);
   } else if (op == "test") {
-    const Json* have = Target(root, path);
+    const Json* have = ValueAt(root, path);
     if (have == nullptr ? !given.is_null() : *have != given) Fail(Unprocessable());
   } else if (op == "move" || op == "copy") {
     const std::vector<std::string> from = PointerParts(Member(operation, "from"));
     if (op == "move") {
       Add(root, path, Remove(root, from));
     } else {
-      const Json* source = Target(root, from);
+      const Json* source = ValueAt(root, from);
       if (source == nullptr) Fail(Unprocessable());
       Add(root, path, Json(*source));
     }

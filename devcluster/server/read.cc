@@ -15,7 +15,7 @@ using host::wire::TypeMeta;
 
 namespace {
 
-constexpr size_t kFlushBytes = 256 * 1024;  // a large list leaves in portions of this size
+constexpr size_t kPortionBytes = 256 * 1024;  // a large list leaves in portions of this size
 constexpr size_t kKeptBytes = 4 * 1024 * 1024;
 
 // A revision of the future: the reference waits three seconds for it and then gives up; nothing of
@@ -137,7 +137,7 @@ class BodySender {
 
   std::string& out() { return buffer_; }
   bool MaybeFlush() {
-    if (buffer_.size() < kFlushBytes) return true;
+    if (buffer_.size() < kPortionBytes) return true;
     Connection& c = *request_.connection;
     if (!begun_) c.BeginChunked(200, content_type_, headers_);
     begun_ = true;

@@ -37,6 +37,9 @@ void DecodePatched(Request& request, const Resource& resource, const WriteOption
 host::wire::ObjectPtr CreateObject(const State& state, Request& request, const Resource& resource,
                                    const WriteOptions& options, Json object);
 
+// So often a write is tried anew when another one was faster.
+inline constexpr int kRaceTries = 32;
+
 // How an update comes to its new object.
 struct Change {
   // Current object (request's version, kind and apiVersion set) to the wanted one. Runs again after

@@ -11,6 +11,7 @@
 
 #include "devcluster/server/api_client.h"
 #include "devcluster/server/faulty_disk.h"
+#include "devcluster/server/objects.h"
 #include "devcluster/server/server.h"
 #include "devcluster/server/temporary_dir.h"
 #include "host/clock/clock.h"
@@ -20,12 +21,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kMaps = "/api/v1/namespaces/default/configmaps";
 const std::string kServices = "/api/v1/namespaces/default/services";
 const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const std::string kWidgets = "/apis/example.com/v1/namespaces/default/widgets";
 
-Json Map(const std::string& name, const std::string& value = "") {
+Json ValueMap(const std::string& name, const std::string& value = "") {
   return {{"apiVersion", "v1"},
           {"kind", "ConfigMap"},
           {"metadata", {{"name", name}}},
@@ -53,7 +52,7 @@ Json Widget(const std::string& name) {
   return {{"apiVersion", "example.com/v1"}, {"kind", "Widget"}, {"metadata", {{"name", name}}}};
 }
 
-uint64_t Rv(const Json& object) {
+uint64_t RevisionOf(const Json& object) {
   return std::stoull(object["metadata"]["resourceVersion"].get<std::string>());
 }
 
@@ -97,9 +96,9 @@ class Durable : public ::testing::Test {
 
 TEST_F(Durable, ARestartKeepsObjectsAndTheCounter) {
   Begin();
-  api_->Post(kMaps, Map("a"));
-  api_->Post(kMaps, Map("gone"));
-  api_->Put(kMaps + "/a", Map("a", "2"));
+  api_->Post(kMaps, ValueMap("a"));
+  api_->Post(kMaps, ValueMap("gone"));
+  api_->Put(kMaps + "/a", ValueMap("a", "2"));
   const Json map = api_->Get(kMaps + "/a").json();
   const Json space = api_->Get("/api/v1/namespaces/kube-system").json();
   api_->Delete(kMaps + "/gone");
@@ -109,17 +108,17 @@ TEST_F(Durable, ARestartKeepsObjectsAndTheCounter) {
   EXPECT_EQ(api_->Get(kMaps + "/a").json(), map);
   EXPECT_EQ(api_->Get("/api/v1/namespaces/kube-system").json(), space);
   EXPECT_EQ(api_->Get(kMaps + "/gone").code, 404);
-  EXPECT_EQ(Rv(api_->Post(kMaps, Map("b")).json()), last + 1);
-  EXPECT_EQ(Rv(api_->Get(kMaps).json()), last + 1);
+  EXPECT_EQ(RevisionOf(api_->Post(kMaps, ValueMap("b")).json()), last + 1);
+  EXPECT_EQ(RevisionOf(api_->Get(kMaps).json()), last + 1);
   EXPECT_EQ(api_->Put(kMaps + "/a", map).code, 200) << "the old revision is still the current one";
 }
 
 TEST_F(Durable, ARestartEndsHistory) {
   Begin();
-  const uint64_t early = Rv(api_->Post(kMaps, Map("a")).json());
-  api_->Post(kMaps, Map("b"));
+  const uint64_t early = RevisionOf(api_->Post(kMaps, ValueMap("a")).json());
+  api_->Post(kMaps, ValueMap("b"));
   const std::string token = api_->Get(kMaps + "?limit=1").json()["metadata"]["continue"];
-  const uint64_t last = Rv(api_->Post(kMaps, Map("c")).json());
+  const uint64_t last = RevisionOf(api_->Post(kMaps, ValueMap("c")).json());
   Restart();
   const std::string watch = kMaps + "?watch=1&resourceVersion=";
   WatchStream old(server_->port(), watch + std::to_string(early));
@@ -127,7 +126,7 @@ TEST_F(Durable, ARestartEndsHistory) {
   EXPECT_EQ(expired["type"], "ERROR");
   EXPECT_EQ(expired["object"]["code"], 410);
   WatchStream current(server_->port(), watch + std::to_string(last));
-  api_->Post(kMaps, Map("d"));
+  api_->Post(kMaps, ValueMap("d"));
   EXPECT_EQ(current.Next()["object"]["metadata"]["name"], "d");
   EXPECT_EQ(api_->Get(kMaps + "?limit=1&continue=" + token).code, 410);
 }
@@ -223,7 +222,7 @@ TEST_F(Durable, TwoServersDoNotShareADirectory) {
   const Status refused = second.Start();
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("in use by another server"));
-  EXPECT_EQ(api_->Post(kMaps, Map("a")).code, 201) << "the first is undisturbed";
+  EXPECT_EQ(api_->Post(kMaps, ValueMap("a")).code, 201) << "the first is undisturbed";
 }
 
 TEST_F(Durable, NobodySeesAWriteBeforeItIsOnDisk) {
@@ -235,12 +234,12 @@ TEST_F(Durable, NobodySeesAWriteBeforeItIsOnDisk) {
   Reply created;
   std::atomic<bool> answered{false};
   std::thread writer([&] {
-    created = ApiClient(server_->port()).Post(kMaps, Map("a"));
+    created = ApiClient(server_->port()).Post(kMaps, ValueMap("a"));
     answered = true;
   });
   disk.AwaitSync();
   EXPECT_EQ(api_->Get(kMaps + "/a").code, 404);
-  EXPECT_EQ(Rv(api_->Get(kMaps).json()), before);
+  EXPECT_EQ(RevisionOf(api_->Get(kMaps).json()), before);
   EXPECT_EQ(server_->ResourceVersion(), before);
   EXPECT_FALSE(answered);
   disk.OpenGate();
@@ -260,7 +259,7 @@ TEST_F(Durable, WritersShareAnFsync) {
   std::atomic<int> made{0};
   for (int i = 0; i < 16; ++i) {
     writers.emplace_back([&, i] {
-      made += ApiClient(server_->port()).Post(kMaps, Map("m" + std::to_string(i))).code == 201;
+      made += ApiClient(server_->port()).Post(kMaps, ValueMap("m" + std::to_string(i))).code == 201;
     });
   }
   disk.AwaitSync();
@@ -276,7 +275,7 @@ TEST_F(Durable, WritersShareAnFsync) {
 TEST_F(Durable, TwoWritersOfOneObjectDoNotPassEachOther) {
   FaultyDisk disk;
   Begin();
-  const Json map = api_->Post(kMaps, Map("a")).json();
+  const Json map = api_->Post(kMaps, ValueMap("a")).json();
   Json first = map, second = map;
   first["data"]["value"] = "first";
   second["data"]["value"] = "second";
@@ -298,45 +297,45 @@ TEST_F(Durable, TwoWritersOfOneObjectDoNotPassEachOther) {
 TEST_F(Durable, AFullDiskRefusesWritesAndServesReads) {
   FaultyDisk disk;
   Begin();
-  const Json map = api_->Post(kMaps, Map("a", "old")).json();
+  const Json map = api_->Post(kMaps, ValueMap("a", "old")).json();
   const uint64_t before = server_->ResourceVersion();
   disk.room = 0;
-  const Reply full = api_->Put(kMaps + "/a", Map("a", "new"));
+  const Reply full = api_->Put(kMaps + "/a", ValueMap("a", "new"));
   EXPECT_EQ(full.code, 507);
   EXPECT_EQ(full.json()["kind"], "Status");
   EXPECT_EQ(full.json()["reason"], "InsufficientStorage");
   EXPECT_THAT(full.json()["message"].get<std::string>(), HasSubstr("free space"));
-  EXPECT_EQ(api_->Post(kMaps, Map("b")).code, 507);
+  EXPECT_EQ(api_->Post(kMaps, ValueMap("b")).code, 507);
   EXPECT_EQ(api_->Get(kMaps + "/a").json(), map);
   EXPECT_EQ(api_->Get(kMaps + "/b").code, 404);
   EXPECT_EQ(server_->ResourceVersion(), before);
   disk.room = INT64_MAX;
-  EXPECT_EQ(api_->Put(kMaps + "/a", Map("a", "new")).code, 200);
-  EXPECT_EQ(api_->Post(kMaps, Map("b")).code, 201);
+  EXPECT_EQ(api_->Put(kMaps + "/a", ValueMap("a", "new")).code, 200);
+  EXPECT_EQ(api_->Post(kMaps, ValueMap("b")).code, 201);
   End();
 }
 
 TEST_F(Durable, ABrokenDiskRefusesWritesAndServesReads) {
   FaultyDisk disk;
   Begin();
-  const Json map = api_->Post(kMaps, Map("a")).json();
+  const Json map = api_->Post(kMaps, ValueMap("a")).json();
   disk.sync_fails = true;
-  EXPECT_EQ(api_->Post(kMaps, Map("b")).code, 500);
+  EXPECT_EQ(api_->Post(kMaps, ValueMap("b")).code, 500);
   disk.sync_fails = false;
-  const Reply after = api_->Post(kMaps, Map("c"));
+  const Reply after = api_->Post(kMaps, ValueMap("c"));
   EXPECT_EQ(after.code, 500);
   EXPECT_EQ(after.json()["reason"], "InternalError");
   EXPECT_THAT(after.json()["message"].get<std::string>(), HasSubstr("restart the server"));
   EXPECT_EQ(api_->Get(kMaps + "/a").json(), map);
   Restart();
   EXPECT_EQ(api_->Get(kMaps + "/a").json(), map);
-  EXPECT_EQ(api_->Post(kMaps, Map("d")).code, 201);
+  EXPECT_EQ(api_->Post(kMaps, ValueMap("d")).code, 201);
   End();
 }
 
 TEST_F(Durable, ADamagedObjectIsRefusedAtStart) {
   Begin();
-  api_->Post(kMaps, Map("a"));
+  api_->Post(kMaps, ValueMap("a"));
   End();
   Sql("UPDATE objects SET body = replace(body, 'ConfigMap', 'ConfigMop') WHERE key = 'default/a'");
   Server server(Options());

@@ -8,14 +8,13 @@
 #include "devcluster/server/api_client.h"
 #include "devcluster/server/gzip.h"
 #include "devcluster/server/http_server.h"
+#include "devcluster/server/objects.h"
 #include "devcluster/server/server.h"
 #include "devcluster/server/tls.h"
 #include "host/clock/clock.h"
 
 namespace kcm::devcluster::test {
 namespace {
-
-const char* const kWidgets = "/apis/example.com/v1/namespaces/default/widgets";
 
 class Extensions : public ::testing::Test {
  protected:

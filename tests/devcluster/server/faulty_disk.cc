@@ -10,7 +10,7 @@
 namespace kcm::devcluster::test {
 namespace {
 
-FaultyDisk* disk = nullptr;
+FaultyDisk* installed = nullptr;
 
 // Our file; the real one follows in the same memory.
 struct File {
@@ -21,16 +21,16 @@ struct File {
 sqlite3_file* Real(sqlite3_file* f) { return reinterpret_cast<File*>(f)->real; }
 
 int Write(sqlite3_file* f, const void* bytes, int n, sqlite3_int64 at) {
-  if (disk->room.fetch_sub(n) < n) {
-    disk->room += n;
+  if (installed->room.fetch_sub(n) < n) {
+    installed->room += n;
     return SQLITE_FULL;
   }
   return Real(f)->pMethods->xWrite(Real(f), bytes, n, at);
 }
 
 int Sync(sqlite3_file* f, int flags) {
-  disk->Sync();
-  if (disk->sync_fails) return SQLITE_IOERR_FSYNC;
+  installed->Sync();
+  if (installed->sync_fails) return SQLITE_IOERR_FSYNC;
   return Real(f)->pMethods->xSync(Real(f), flags);
 }
 
@@ -94,7 +94,7 @@ FaultyDisk::FaultyDisk() : vfs_(new sqlite3_vfs) {
   vfs_->xFullPathname = [](sqlite3_vfs* v, const char* n, int size, char* out) {
     return Below(v)->xFullPathname(Below(v), n, size, out);
   };
-  disk = this;
+  installed = this;
   sqlite3_vfs_register(vfs_, 1);
 }
 
@@ -126,7 +126,7 @@ void FaultyDisk::AwaitSync() {
 FaultyDisk::~FaultyDisk() {
   sqlite3_vfs_unregister(vfs_);
   sqlite3_vfs_register(Below(vfs_), 1);
-  disk = nullptr;
+  installed = nullptr;
   delete vfs_;
 }
 

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "devcluster/server/objects.h"
+
 namespace kcm::devcluster {
 namespace {
 
-Json J(const char* text) { return Json::parse(text); }
+using test::J;
 
 FieldShape Shape(std::string_view path) {
   if (path == "spec.items") return {FieldShape::List::kKeyed, {"name"}, false};

@@ -5,11 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "devcluster/server/failure.h"
+#include "devcluster/server/objects.h"
 
 namespace kcm::devcluster {
 namespace {
 
-Json J(const char* text) { return Json::parse(text); }
+using test::J;
 
 KindRegistry::ListKey Keys(std::string_view path) {
   if (path == "items") return {"name", false};

@@ -7,13 +7,13 @@
 #include <thread>
 
 #include "devcluster/server/api_client.h"
+#include "devcluster/server/objects.h"
 #include "host/clock/clock.h"
 #include "host/wire/codec.h"
 
 namespace kcm::devcluster::test {
 namespace {
 
-const char* const kMaps = "/api/v1/namespaces/default/configmaps";
 const char* const kPods = "/api/v1/namespaces/default/pods";
 
 Json Map(const std::string& name, Json data = Json::object()) {

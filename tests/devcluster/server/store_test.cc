@@ -20,9 +20,9 @@ using host::wire::ObjectPtr;
 constexpr int kWriters = 8;
 constexpr int kWritesEach = 60;
 
-const host::wire::TypeMeta kType{"v1", "ConfigMap"};
+const host::wire::TypeMeta kMapType{"v1", "ConfigMap"};
 
-ObjectPtr Map(const std::string& name, int step, uint64_t revision) {
+ObjectPtr StoredMap(const std::string& name, int step, uint64_t revision) {
   // The data repeats the revision's text: equal texts of one object are stored once.
   const std::string rv = std::to_string(revision);
   const std::string text = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name +
@@ -51,16 +51,16 @@ class StoreTest : public ::testing::TestWithParam<bool> {
       const Status opened = store_->Open(std::move(*journal));
       ASSERT_TRUE(opened.ok()) << opened.error().message;
     }
-    one_ = store_->OpenTable("/configmaps", kType);
-    two_ = store_->OpenTable("apps/others", kType);
+    one_ = store_->OpenTable("/configmaps", kMapType);
+    two_ = store_->OpenTable("apps/others", kMapType);
   }
   ObjectPtr Put(Store::Table* table, const std::string& name, const ObjectPtr& expected, int step) {
     return store_->Put(*table, "default/" + name, expected,
-                       [&](uint64_t revision) { return Map(name, step, revision); });
+                       [&](uint64_t revision) { return StoredMap(name, step, revision); });
   }
   ObjectPtr Remove(Store::Table* table, const std::string& name, const ObjectPtr& expected) {
     return store_->Remove(*table, "default/" + name, expected,
-                          [&](uint64_t revision) { return Map(name, -1, revision); });
+                          [&](uint64_t revision) { return StoredMap(name, -1, revision); });
   }
 
   std::unique_ptr<host::clock::Clock> clock_ = host::clock::MakeRealClock();
@@ -154,7 +154,7 @@ TEST_P(StoreTest, CreatesWhatIsMissingOnly) {
   std::vector<Store::Creation> creations;
   for (const char* name : {"a", "b", "c"}) {
     creations.push_back({one_, std::string("default/") + name,
-                         [name](uint64_t revision) { return Map(name, 9, revision); }});
+                         [name](uint64_t revision) { return StoredMap(name, 9, revision); }});
   }
   store_->CreateMissing(creations);
   EXPECT_EQ(store_->Count(*one_), 3u);

@@ -41,12 +41,6 @@ bool CallsForPatience(const Error& e) {
          (e.code == Code::kTransport && e.cause == client::kCauseRefused);
 }
 
-uint64_t ParseVersion(std::string_view text) {
-  uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
-
 std::string KindFor(const InformerKey& key) {
   return key.metadata_only ? "PartialObjectMetadata"
                            : std::string(client::KindOfResource(key.gvr.resource));
@@ -222,6 +216,12 @@ bool Reflector::LosesFields(const wire::ObjectPtr& object) {
       0, "The server sends fields that this host does not know, reading this resource as JSON",
       {{"resource", options_.key.gvr.resource}});
   return true;
+}
+
+uint64_t Reflector::ParseVersion(std::string_view rv) {
+  uint64_t out = 0;
+  std::from_chars(rv.data(), rv.data() + rv.size(), out);
+  return out;
 }
 
 void Reflector::SetVersion(std::string_view rv) {

@@ -111,6 +111,7 @@ class Reflector {
   bool Listed(std::vector<wire::ObjectPtr> items, const std::string& rv);
   Status WaitListed(client::Cancellation* cancel);
   Status WaitFor(const std::function<bool()>& done, client::Cancellation* cancel);
+  static uint64_t ParseVersion(std::string_view rv);  // 0: not a number
   void SetVersion(std::string_view rv);
   void ApplyWidening();
   bool Replay(const wire::WatchEvent& event);

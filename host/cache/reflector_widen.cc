@@ -6,21 +6,11 @@
 // The list may be older than the store (events went on arriving): then the watch starts again from
 // the list's version, and events up to the store's version only exchange narrow objects for wide
 // ones of the same version. Nothing goes back in time and no handler hears of a version twice.
-#include <charconv>
 #include <utility>
 
 #include "host/cache/reflector.h"
 
 namespace kcm::host::cache {
-namespace {
-
-uint64_t ParseVersion(std::string_view text) {
-  uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
-
-}  // namespace
 
 bool Reflector::Unite(const wire::Mask& mask) {
   {

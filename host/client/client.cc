@@ -13,7 +13,6 @@ namespace kcm::host::client {
 namespace {
 
 constexpr size_t kMaxAnswer = 256 << 20;
-constexpr size_t kMaxErrorBody = 4 << 20;
 constexpr size_t kListChunk = 64 << 10;
 constexpr size_t kWatchChunk = 8 << 10;
 // A server that does not end a watch at its timeout is left this much later.

@@ -42,7 +42,7 @@ class FileCredentials : public Credentials {
   const std::string fallback_;  // used until the file has been read once
 };
 
-std::string Trim(std::string text) {
+std::string TrimSpace(std::string text) {
   constexpr char kSpace[] = " \t\r\n";
   text.erase(text.find_last_not_of(kSpace) + 1);
   text.erase(0, std::min(text.find_first_not_of(kSpace), text.size()));
@@ -54,7 +54,7 @@ Result<std::string> ReadToken(const std::string& path) {
   if (!read.ok())
     return MakeError(Code::kUnauthorized,
                      "failed to read token file \"" + path + "\": " + read.error().message);
-  std::string text = Trim(*std::move(read));
+  std::string text = TrimSpace(*std::move(read));
   if (text.empty())
     return MakeError(Code::kUnauthorized, "read empty token from file \"" + path + "\"");
   if (text.find_first_of("\r\n") != std::string::npos) {

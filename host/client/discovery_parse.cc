@@ -5,15 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "host/client/json_member.h"
+
 namespace kcm::host::client {
 namespace {
 
 using nlohmann::json;
-
-std::string Text(const json& object, const char* name) {
-  const auto it = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && it != object.end() && it->is_string() ? it->get<std::string>() : "";
-}
 
 // The member, or an empty list.
 const json& List(const json& object, const char* name) {
@@ -41,16 +38,16 @@ void AddVersion(const std::string& group, const json& version, DiscoveryDocument
   for (const json& r : List(version, "resources")) {
     const auto kind = r.is_object() ? r.find("responseKind") : r.end();
     ApiResource resource;
-    resource.gvr = {group, Text(version, "version"), Text(r, "resource")};
+    resource.gvr = {group, TextOf(version, "version"), TextOf(r, "resource")};
     // Without a kind of its own a resource is skipped; its subresources are reachable through
     // others (13.1).
-    if (!r.is_object() || kind == r.end() || !kind->is_object() || Text(*kind, "kind").empty())
+    if (!r.is_object() || kind == r.end() || !kind->is_object() || TextOf(*kind, "kind").empty())
       continue;
-    resource.kind = Text(*kind, "kind");
-    resource.namespaced = Text(r, "scope") == "Namespaced";
+    resource.kind = TextOf(*kind, "kind");
+    resource.namespaced = TextOf(r, "scope") == "Namespaced";
     resource.verbs = Strings(r, "verbs");
     for (const json& sub : List(r, "subresources"))
-      resource.subresources.push_back(Text(sub, "subresource"));
+      resource.subresources.push_back(TextOf(sub, "subresource"));
     out->result.resources.push_back(std::move(resource));
   }
 }
@@ -62,12 +59,12 @@ std::string ParseAggregated(std::string_view text, DiscoveryDocument* out) {
   if (!root.is_object()) return "not an APIGroupDiscoveryList";
   for (const json& group : List(root, "items")) {
     const std::string name =
-        group.is_object() && group.contains("metadata") ? Text(group["metadata"], "name") : "";
+        group.is_object() && group.contains("metadata") ? TextOf(group["metadata"], "name") : "";
     bool preferred_seen = false;
     if (!name.empty()) out->result.group_order.push_back(name);
     for (const json& version : List(group, "versions")) {
-      const std::string api_version = (name.empty() ? "" : name + "/") + Text(version, "version");
-      if (Text(version, "freshness") == "Stale") {
+      const std::string api_version = (name.empty() ? "" : name + "/") + TextOf(version, "version");
+      if (TextOf(version, "freshness") == "Stale") {
         out->result.failed.emplace_back(api_version,
                                         "stale GroupVersion discovery: " + api_version);
         continue;
@@ -89,12 +86,12 @@ std::string ParseGroupList(std::string_view text, DiscoveryDocument* out,
     if (version == "v1") out->preferred.insert(version);
   }
   for (const json& group : List(root, "groups")) {
-    out->result.group_order.push_back(Text(group, "name"));
+    out->result.group_order.push_back(TextOf(group, "name"));
     if (group.is_object() && group.contains("preferredVersion")) {
-      out->preferred.insert(Text(group["preferredVersion"], "groupVersion"));
+      out->preferred.insert(TextOf(group["preferredVersion"], "groupVersion"));
     }
     for (const json& version : List(group, "versions"))
-      versions->push_back(Text(version, "groupVersion"));
+      versions->push_back(TextOf(version, "groupVersion"));
   }
   return "";
 }
@@ -105,18 +102,18 @@ std::string ParseResourceList(std::string_view text, const std::string& group_ve
   if (!root.is_object() || !root.contains("resources")) return "not an APIResourceList";
   std::map<std::string, size_t> place;  // resource -> index
   for (const json& r : List(root, "resources")) {
-    const std::string name = Text(r, "name");
+    const std::string name = TextOf(r, "name");
     if (name.empty() || name.find('/') != std::string::npos) continue;
     ApiResource resource;
     resource.gvr = Split(group_version, name);
-    resource.kind = Text(r, "kind");
+    resource.kind = TextOf(r, "kind");
     resource.namespaced = r.value("namespaced", json(false)) == json(true);
     resource.verbs = Strings(r, "verbs");
     place[name] = out->result.resources.size();
     out->result.resources.push_back(std::move(resource));
   }
   for (const json& r : List(root, "resources")) {
-    const std::string name = Text(r, "name");
+    const std::string name = TextOf(r, "name");
     const size_t slash = name.find('/');
     const auto it = slash == std::string::npos ? place.end() : place.find(name.substr(0, slash));
     if (it != place.end())

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "host/client/base64.h"
+#include "host/client/json_member.h"
 #include "host/client/process.h"
 #include "host/file/regular_file.h"
 #include "kcm/rules/time.h"
@@ -25,39 +26,34 @@ struct ExecAnswer {
   std::optional<clock::WallTime> expires;
 };
 
-std::string Text(const json& object, const char* name) {
-  const auto it = object.find(name);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
-Error Bad(std::string message) {
+Error CredentialError(std::string message) {
   return MakeError(Code::kUnauthorized, "getting credentials: " + std::move(message));
 }
 
 Result<ExecAnswer> ParseAnswer(const std::string& text, const std::string& api_version) {
   const json root = json::parse(text, nullptr, false);
-  if (!root.is_object()) return Bad("decoding stdout: not an ExecCredential object");
-  if (Text(root, "kind") != "ExecCredential")
-    return Bad("exec plugin returned kind \"" + Text(root, "kind") + "\"");
-  if (Text(root, "apiVersion") != api_version) {
-    return Bad("exec plugin is configured to use API version " + api_version +
-               ", plugin returned version " + Text(root, "apiVersion"));
+  if (!root.is_object()) return CredentialError("decoding stdout: not an ExecCredential object");
+  if (TextOf(root, "kind") != "ExecCredential")
+    return CredentialError("exec plugin returned kind \"" + TextOf(root, "kind") + "\"");
+  if (TextOf(root, "apiVersion") != api_version) {
+    return CredentialError("exec plugin is configured to use API version " + api_version +
+                           ", plugin returned version " + TextOf(root, "apiVersion"));
   }
   const auto status = root.find("status");
   if (status == root.end() || !status->is_object())
-    return Bad("exec plugin didn't return a status field");
+    return CredentialError("exec plugin didn't return a status field");
   ExecAnswer out;
-  out.token = Text(*status, "token");
-  out.pair = {Text(*status, "clientCertificateData"), Text(*status, "clientKeyData")};
+  out.token = TextOf(*status, "token");
+  out.pair = {TextOf(*status, "clientCertificateData"), TextOf(*status, "clientKeyData")};
   if (out.token.empty() && out.pair.cert_pem.empty() && out.pair.key_pem.empty()) {
-    return Bad("exec plugin didn't return a token or cert/key pair");
+    return CredentialError("exec plugin didn't return a token or cert/key pair");
   }
   if (out.pair.cert_pem.empty() != out.pair.key_pem.empty())
-    return Bad("exec plugin returned only certificate or key, not both");
-  if (const std::string expires = Text(*status, "expirationTimestamp"); !expires.empty()) {
+    return CredentialError("exec plugin returned only certificate or key, not both");
+  if (const std::string expires = TextOf(*status, "expirationTimestamp"); !expires.empty()) {
     out.expires = rules::ParseTime(expires);
     if (!out.expires)
-      return Bad("exec plugin returned an expirationTimestamp that is not RFC 3339");
+      return CredentialError("exec plugin returned an expirationTimestamp that is not RFC 3339");
   }
   return out;
 }
@@ -99,10 +95,11 @@ class ExecCredentials : public Credentials {
     const std::string& version = config_.exec->api_version;
     if (version != "client.authentication.k8s.io/v1" &&
         version != "client.authentication.k8s.io/v1beta1") {
-      return Bad("exec plugin: invalid apiVersion \"" + version + "\"");
+      return CredentialError("exec plugin: invalid apiVersion \"" + version + "\"");
     }
     if (config_.exec->interactive_mode == "Always" && isatty(STDIN_FILENO) == 0) {
-      return Bad("exec plugin cannot support interactive mode: standard input is not a terminal");
+      return CredentialError(
+          "exec plugin cannot support interactive mode: standard input is not a terminal");
     }
     return Ok();
   }
@@ -146,21 +143,23 @@ class ExecCredentials : public Credentials {
     if (!run.ok()) {
       Count(1, run.code() == Code::kNotFound ? "plugin_not_found_error" : "client_internal_error");
       if (run.code() != Code::kNotFound)
-        return Bad("exec: executable " + config_.exec->command + ": " + run.error().message);
-      return Bad("exec: executable " + config_.exec->command + " not found" +
-                 (config_.exec->install_hint.empty() ? "" : "\n\n" + config_.exec->install_hint));
+        return CredentialError("exec: executable " + config_.exec->command + ": " +
+                               run.error().message);
+      return CredentialError(
+          "exec: executable " + config_.exec->command + " not found" +
+          (config_.exec->install_hint.empty() ? "" : "\n\n" + config_.exec->install_hint));
     }
     if (run->exit_code != 0) {
       Count(run->exit_code, "plugin_execution_error");
-      return Bad("exec: executable " + config_.exec->command + " failed with exit code " +
-                 std::to_string(run->exit_code));
+      return CredentialError("exec: executable " + config_.exec->command +
+                             " failed with exit code " + std::to_string(run->exit_code));
     }
     Count(0, "no_error");
     Result<ExecAnswer> answer = ParseAnswer(run->out, config_.exec->api_version);
     if (!answer.ok()) return answer.error();
     if (!(answer->pair == pair_) && context_.use_pair) {
       const Status used = context_.use_pair(answer->pair);
-      if (!used.ok()) return Bad("exec plugin's certificate: " + used.error().message);
+      if (!used.ok()) return CredentialError("exec plugin's certificate: " + used.error().message);
       pair_ = answer->pair;
     }
     answer_ = std::move(*answer);

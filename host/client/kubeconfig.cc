@@ -32,7 +32,7 @@ void Warn(const LoadOptions& options, const std::string& line) {
   if (options.warn) options.warn(line);
 }
 
-Error Bad(std::string message) { return MakeError(Code::kInvalid, std::move(message)); }
+Error ConfigError(std::string message) { return MakeError(Code::kInvalid, std::move(message)); }
 
 // Problems of one configuration; joined as 2.2 shows.
 class Problems {
@@ -44,7 +44,7 @@ class Problems {
     for (size_t i = 0; texts_.size() > 1 && i < texts_.size(); ++i)
       text += (i == 0 ? "" : ", ") + texts_[i];
     if (texts_.size() > 1) text += "]";
-    return Bad("invalid configuration: " + text);
+    return ConfigError("invalid configuration: " + text);
   }
 
  private:
@@ -71,8 +71,9 @@ Result<std::optional<YAML::Node>> FindNamed(const YAML::Node& list, const char* 
     YamlReader reader(item, list_name);
     const std::string item_name = reader.String("name");
     const YAML::Node value = reader.Map(member);
-    if (!reader.error().empty()) return Bad(reader.error());
-    if (!seen.insert(item_name).second) return Bad("duplicate name \"" + item_name + "\" in list");
+    if (!reader.error().empty()) return ConfigError(reader.error());
+    if (!seen.insert(item_name).second)
+      return ConfigError("duplicate name \"" + item_name + "\" in list");
     if (item_name == name) found = value;
   }
   return found;
@@ -271,7 +272,7 @@ Result<Parsed> ReadDocument(const YAML::Node& root, const std::string& directory
   const YAML::Node clusters = r.List("clusters"), users = r.List("users"),
                    contexts = r.List("contexts");
   out.names.context = r.String("current-context");
-  if (!r.error().empty()) return Bad(r.error());
+  if (!r.error().empty()) return ConfigError(r.error());
   out.empty = clusters.size() == 0;
 
   const Result<std::optional<YAML::Node>> context =
@@ -282,7 +283,7 @@ Result<Parsed> ReadDocument(const YAML::Node& root, const std::string& directory
     YamlReader c(**context, "context");
     out.names.cluster = c.String("cluster");
     out.names.user = c.String("user");
-    if (!c.error().empty()) return Bad(c.error());
+    if (!c.error().empty()) return ConfigError(c.error());
   }
   const Result<std::optional<YAML::Node>> cluster =
       FindNamed(clusters, "clusters", "cluster", out.names.cluster);
@@ -292,11 +293,11 @@ Result<Parsed> ReadDocument(const YAML::Node& root, const std::string& directory
   std::string extension;
   if (cluster->has_value()) {
     const std::string error = ReadCluster(**cluster, directory, &out.config, &extension);
-    if (!error.empty()) return Bad(error);
+    if (!error.empty()) return ConfigError(error);
   }
   if (user->has_value()) {
     const std::string error = ReadUser(**user, directory, &out.config);
-    if (!error.empty()) return Bad(error);
+    if (!error.empty()) return ConfigError(error);
   }
   if (out.config.exec) out.config.exec->cluster_extension = std::move(extension);
   return out;
@@ -306,10 +307,10 @@ Result<Parsed> Read(std::string_view text, const std::string& directory) {
   try {
     const YAML::Node root = YAML::Load(std::string(text));
     if (root.IsDefined() && !root.IsNull() && !root.IsMap())
-      return Bad("not a kubeconfig: must be a mapping");
+      return ConfigError("not a kubeconfig: must be a mapping");
     return ReadDocument(root, directory);
   } catch (const YAML::Exception& e) {
-    return Bad(std::string("not valid YAML: ") + e.what());
+    return ConfigError(std::string("not valid YAML: ") + e.what());
   }
 }
 
@@ -321,7 +322,7 @@ Status Validate(const Parsed& parsed) {
   CheckUser(parsed.config, parsed.names.user, &problems);
   CheckCluster(parsed.config, parsed.names, &problems);
   if (problems.empty() && parsed.config.insecure_skip_tls_verify && !parsed.config.ca.empty()) {
-    return Bad("specifying a root certificates file with the insecure flag is not allowed");
+    return ConfigError("specifying a root certificates file with the insecure flag is not allowed");
   }
   return problems.empty() ? Ok() : Status(problems.ToError());
 }
@@ -330,8 +331,8 @@ Result<std::string> ReadFile(const std::string& path) {
   Result<std::string> text = file::ReadRegularFile(path, kMaxFile);
   // The reference looks before it opens (2.1).
   if (!text.ok() && text.code() == Code::kNotFound)
-    return Bad("stat" + text.error().message.substr(std::string_view("open").size()));
-  if (!text.ok()) return Bad(text.error().message);
+    return ConfigError("stat" + text.error().message.substr(std::string_view("open").size()));
+  if (!text.ok()) return ConfigError(text.error().message);
   return text;
 }
 
@@ -346,22 +347,22 @@ Result<Config> LoadFile(const LoadOptions& options) {
   if (!text.ok()) return text.error();
   Result<Parsed> parsed = Read(*text, DirectoryOf(options.kubeconfig));
   if (!parsed.ok())
-    return Bad("error loading config file \"" + options.kubeconfig +
-               "\": " + parsed.error().message +
-               ": a kubeconfig is YAML or JSON of kind Config, with clusters, users, contexts and "
-               "current-context");
+    return ConfigError(
+        "error loading config file \"" + options.kubeconfig + "\": " + parsed.error().message +
+        ": a kubeconfig is YAML or JSON of kind Config, with clusters, users, contexts and "
+        "current-context");
   if (parsed->empty && parsed->names.context.empty() && options.master.empty()) {
     Result<Config> in_cluster = InClusterConfig(options);
     if (in_cluster.ok()) return in_cluster;
-    return Bad("invalid configuration: " + std::string(kNothingProvided) + ": " +
-               options.kubeconfig + " has no clusters: correct " + options.kubeconfig);
+    return ConfigError("invalid configuration: " + std::string(kNothingProvided) + ": " +
+                       options.kubeconfig + " has no clusters: correct " + options.kubeconfig);
   }
   if (!options.master.empty()) {
     parsed->config.server = options.master;
     parsed->config.tls_server_name.clear();
   }
   const Status valid = Validate(*parsed);
-  if (!valid.ok()) return Bad(valid.error().message + ": correct " + options.kubeconfig);
+  if (!valid.ok()) return ConfigError(valid.error().message + ": correct " + options.kubeconfig);
   return std::move(parsed->config);
 }
 
@@ -379,7 +380,7 @@ Result<ServerAddress> ParseServer(std::string_view server) {
     const Poco::URI uri(scheme ? std::string(server) : "http://" + std::string(server));
     ServerAddress out;
     if (uri.getScheme() != "http" && uri.getScheme() != "https") {
-      return Bad("server \"" + std::string(server) + "\": scheme must be http or https");
+      return ConfigError("server \"" + std::string(server) + "\": scheme must be http or https");
     }
     out.tls = uri.getScheme() == "https";
     out.host = uri.getHost();
@@ -389,11 +390,12 @@ Result<ServerAddress> ParseServer(std::string_view server) {
     if (scheme) out.path = uri.getPathEtc().substr(0, uri.getPathEtc().find_first_of("?#"));
     while (!out.path.empty() && out.path.back() == '/') out.path.pop_back();
     if (out.host.empty() || out.port == 0) {
-      return Bad("server \"" + std::string(server) + "\": host must be a URL or a host:port pair");
+      return ConfigError("server \"" + std::string(server) +
+                         "\": host must be a URL or a host:port pair");
     }
     return out;
   } catch (const Poco::Exception& e) {
-    return Bad("server \"" + std::string(server) + "\": " + e.displayText());
+    return ConfigError("server \"" + std::string(server) + "\": " + e.displayText());
   }
 }
 
@@ -409,7 +411,7 @@ Result<Config> InClusterConfig(const LoadOptions& options) {
   const std::string host = Env(options, "KUBERNETES_SERVICE_HOST");
   const std::string port = Env(options, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
-    return Bad(
+    return ConfigError(
         "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and "
         "KUBERNETES_SERVICE_PORT must be defined");
   }
@@ -417,7 +419,8 @@ Result<Config> InClusterConfig(const LoadOptions& options) {
   config.server =
       "https://" + (host.find(':') != std::string::npos ? "[" + host + "]" : host) + ":" + port;
   config.token_file = options.service_account_dir + "/token";
-  if (const std::string why = WhyUnreadable(config.token_file); !why.empty()) return Bad(why);
+  if (const std::string why = WhyUnreadable(config.token_file); !why.empty())
+    return ConfigError(why);
   const std::string ca = options.service_account_dir + "/ca.crt";
   if (const std::string why = WhyUnreadable(ca); why.empty()) {
     config.ca.file = ca;
@@ -441,7 +444,7 @@ Result<Config> LoadConfig(const LoadOptions& options) {
   if (in_cluster.ok()) return in_cluster;
   Warn(options, "error creating inClusterConfig, falling back to default config: " +
                     in_cluster.error().message);
-  return Bad("invalid configuration: " + std::string(kNothingProvided));
+  return ConfigError("invalid configuration: " + std::string(kNothingProvided));
 }
 
 }  // namespace kcm::host::client

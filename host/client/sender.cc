@@ -14,7 +14,6 @@ constexpr int kMaxRetries = 10;
 constexpr clock::Duration kTransportRetryDelay = std::chrono::seconds(1);
 constexpr clock::Duration kLongWait = std::chrono::milliseconds(50);
 constexpr clock::Duration kExtraLongWait = std::chrono::seconds(1);
-constexpr size_t kMaxErrorBody = 4 << 20;
 constexpr size_t kJoinBody = 64 << 10;  // up to here head and body go out in one write
 
 // client-go takes 5/s for qps 0 (7.1 table); our contract says <= 0 is unlimited, the flag's

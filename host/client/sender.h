@@ -18,6 +18,8 @@
 
 namespace kcm::host::client {
 
+constexpr size_t kMaxErrorBody = 4 << 20;  // of an answer that failed
+
 // An answer whose head has arrived. Its connection returns to the pool once the body has been read
 // to the end, and is closed otherwise. One thread.
 class OpenAnswer {

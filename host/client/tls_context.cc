@@ -37,7 +37,7 @@ BioPtr Open(const std::string& pem) {
   return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-Error Bad(std::string message) {
+Error TlsError(std::string message) {
   ERR_clear_error();
   return MakeError(Code::kInvalid, std::move(message));
 }
@@ -104,7 +104,7 @@ Status Trust(SSL_CTX* ctx, const TlsMaterial& material) {
       return true;
     });
     if (count == 0)
-      return Bad("unable to load root certificates: no PEM certificate in the CA bundle");
+      return TlsError("unable to load root certificates: no PEM certificate in the CA bundle");
     // Go trusts every certificate of the bundle as it is, not only self-signed roots.
     X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   }
@@ -112,14 +112,14 @@ Status Trust(SSL_CTX* ctx, const TlsMaterial& material) {
   Poco::Net::IPAddress address;
   if (Poco::Net::IPAddress::tryParse(material.server_name, address)) {
     if (X509_VERIFY_PARAM_set1_ip_asc(param, material.server_name.c_str()) != 1) {
-      return Bad("server address \"" + material.server_name + "\" can not be verified");
+      return TlsError("server address \"" + material.server_name + "\" can not be verified");
     }
     return Ok();
   }
   X509_VERIFY_PARAM_set_hostflags(
       param, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   if (X509_VERIFY_PARAM_set1_host(param, material.server_name.c_str(), 0) != 1) {
-    return Bad("server name \"" + material.server_name + "\" can not be verified");
+    return TlsError("server name \"" + material.server_name + "\" can not be verified");
   }
   return Ok();
 }
@@ -131,14 +131,15 @@ Status UsePair(SSL_CTX* ctx, const TlsMaterial& material) {
     if (std::exchange(first, false)) return SSL_CTX_use_certificate(ctx, c.get()) == 1;
     return SSL_CTX_add1_chain_cert(ctx, c.get()) == 1;
   });
-  if (count == 0) return Bad("tls: failed to find any PEM data in certificate input");
+  if (count == 0) return TlsError("tls: failed to find any PEM data in certificate input");
   const BioPtr bio = Open(material.key_pem);
   const KeyPtr key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassphrase, nullptr)
                        : nullptr);
   if (!key)
-    return Bad("tls: failed to find any PEM data in key input (an encrypted key can not be used)");
+    return TlsError(
+        "tls: failed to find any PEM data in key input (an encrypted key can not be used)");
   if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1 || SSL_CTX_check_private_key(ctx) != 1) {
-    return Bad("tls: private key does not match public key");
+    return TlsError("tls: private key does not match public key");
   }
   return Ok();
 }
@@ -189,7 +190,7 @@ Result<Poco::Net::Context::Ptr> MakeTlsContext(const TlsMaterial& material) {
     if (!pair.ok()) return pair.error();
     return context;
   } catch (const Poco::Exception& e) {
-    return Bad("TLS context: " + e.displayText());
+    return TlsError("TLS context: " + e.displayText());
   }
 }
 

@@ -30,15 +30,6 @@ constexpr auto kYield = std::chrono::microseconds(50);
 constexpr auto kLongestNap = std::chrono::microseconds(1000);
 constexpr auto kJoinTime = std::chrono::milliseconds(1);  // to wake up after a join
 
-struct Waiter {
-  std::mutex* mutex;
-  std::condition_variable* cv;
-  MonoTime deadline;
-  const std::function<bool()>* ready;
-  int pins = 0;          // whoever looks at it; it stays in Wait until 0
-  bool leaving = false;  // waits for the pins with *mutex held
-};
-
 // What a look found.
 struct Look {
   int64_t work = 0;
@@ -52,6 +43,16 @@ struct Look {
 }  // namespace
 
 struct VirtualClock::State {
+  struct Waiter {
+    std::mutex* mutex;
+    std::condition_variable* cv;
+    MonoTime deadline;
+    const std::function<bool()>* ready;
+    int pins = 0;          // whoever looks at it; it stays in Wait until 0
+    bool leaving = false;  // waits for the pins with *mutex held
+  };
+  class Registration;
+
   explicit State(WallTime start)
       : wall_offset(start.time_since_epoch().count() - kMonoStart.count()),
         timers([this](MonoTime) { WakeThread(); }) {
@@ -245,10 +246,8 @@ struct VirtualClock::State {
   std::thread thread;
 };
 
-namespace {
-
 // Registers a waiter; takes it out again however Wait is left.
-class Registration {
+class VirtualClock::State::Registration {
  public:
   Registration(std::mutex& list_mutex, std::condition_variable& unpinned, std::list<Waiter*>& list,
                Waiter& waiter)
@@ -273,8 +272,6 @@ class Registration {
   std::list<Waiter*>::iterator where_;
 };
 
-}  // namespace
-
 VirtualClock::VirtualClock() : VirtualClock(kDefaultStart) {}
 VirtualClock::VirtualClock(WallTime start) : s_(std::make_unique<State>(start)) {}
 VirtualClock::~VirtualClock() = default;
@@ -295,10 +292,10 @@ bool VirtualClock::Wait(std::unique_lock<std::mutex>& lock, std::condition_varia
                         MonoTime deadline, const std::function<bool()>& ready) {
   if (ready()) return true;
   if (deadline <= s_->Mono()) return false;
-  Waiter waiter{lock.mutex(), &cv, deadline, &ready};
+  State::Waiter waiter{lock.mutex(), &cv, deadline, &ready};
   // Order matters: the waiter is listed before its marks go, and the marks are back before it
   // leaves the list.
-  const Registration registration(s_->waiters_mutex, s_->unpinned, s_->waiters, waiter);
+  const State::Registration registration(s_->waiters_mutex, s_->unpinned, s_->waiters, waiter);
   ++s_->epoch;
   const BusyPause pause(*this);
   bool result = false;

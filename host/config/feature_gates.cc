@@ -10,10 +10,10 @@
 namespace kcm::host::config {
 namespace {
 
-struct Row {
+struct GateRow {
   std::string_view name, history, depends_on;
 };
-constexpr Row kTable[] = {
+constexpr GateRow kGateTable[] = {
 #include "host/config/feature_gate_table.inc"
 };
 
@@ -220,7 +220,8 @@ FeatureGates FeatureGates::Evaluate(
     const std::vector<std::pair<std::string, std::string>>& settings, Minor emulated,
     std::vector<std::string>* errors, std::vector<std::string>* warnings) {
   FeatureGates all;
-  for (const Row& row : kTable) all.gates_.emplace(row.name, At(row.history, emulated.minor));
+  for (const GateRow& row : kGateTable)
+    all.gates_.emplace(row.name, At(row.history, emulated.minor));
   const std::vector<Setting> read = Read(settings, errors);
   // Whole stages first: explicit settings win whatever the order.
   for (const Setting& s : read) {
@@ -241,7 +242,7 @@ FeatureGates FeatureGates::Evaluate(
       errors->push_back("unrecognized feature gate: " + s.name);
     }
   }
-  for (const Row& row : kTable) {
+  for (const GateRow& row : kGateTable) {
     const std::string off = all.Enabled(row.name) ? Disabled(all, row.depends_on) : "";
     if (off.empty()) continue;
     errors->push_back(std::string(row.name) +

@@ -12,13 +12,13 @@
 namespace kcm::host::config {
 namespace {
 
-struct Row {
+struct FlagRow {
   std::string_view section, name;
   FlagType type;
   std::string_view default_text, help, deprecated;
   char shorthand;
 };
-constexpr Row kTable[] = {
+constexpr FlagRow kFlagTable[] = {
 #include "host/config/flag_table.inc"
 };
 
@@ -94,7 +94,7 @@ std::string Spelled(const FlagDeclaration& declaration) {
 
 FlagSet FlagSet::Builtin() {
   FlagSet set;
-  for (const Row& row : kTable) {
+  for (const FlagRow& row : kFlagTable) {
     const Status added = set.Declare({std::string(row.section), std::string(row.name), row.type,
                                       std::string(row.default_text), std::string(row.help),
                                       std::string(row.deprecated), row.shorthand});

@@ -13,7 +13,7 @@ namespace kcm::host::config {
 namespace {
 
 // `v1,v2`, also with the single quotes that the documentation shows around it.
-std::vector<std::string> Values(std::string text) {
+std::vector<std::string> SplitValues(std::string text) {
   if (text.size() >= 2 && text.front() == '\'' && text.back() == '\'')
     text = text.substr(1, text.size() - 2);
   std::vector<std::string> values;
@@ -62,7 +62,7 @@ Result<std::vector<MetricsOptions::LabelValues>> AllowedMetricLabels(
   for (const auto& [key, value] : all) {
     const size_t comma = key.find(',');
     if (comma == key.npos || !seen.insert(key).second) continue;
-    out.push_back({key.substr(0, comma), key.substr(comma + 1), Values(value)});
+    out.push_back({key.substr(0, comma), key.substr(comma + 1), SplitValues(value)});
   }
   return out;
 }

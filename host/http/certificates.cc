@@ -39,7 +39,7 @@ Status WriteFile(const std::string& path, const std::string& text, mode_t mode) 
   return Ok();
 }
 
-std::string Lower(std::string_view text) {
+std::string LowerDnsName(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -56,14 +56,14 @@ std::vector<std::string> NamesOf(X509* leaf) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives, i);
     if (name->type != GEN_DNS) continue;
     const unsigned char* data = ASN1_STRING_get0_data(name->d.dNSName);
-    names.push_back(Lower(std::string(data, data + ASN1_STRING_length(name->d.dNSName))));
+    names.push_back(LowerDnsName(std::string(data, data + ASN1_STRING_length(name->d.dNSName))));
   }
   GENERAL_NAMES_free(alternatives);
   if (!names.empty()) return names;
   std::string common(256, '\0');
   const int length =
       X509_NAME_get_text_by_NID(X509_get_subject_name(leaf), NID_commonName, common.data(), 256);
-  if (length > 0) names.push_back(Lower(common.substr(0, static_cast<size_t>(length))));
+  if (length > 0) names.push_back(LowerDnsName(common.substr(0, static_cast<size_t>(length))));
   return names;
 }
 
@@ -168,14 +168,15 @@ Result<std::unique_ptr<CertificateStore>> CertificateStore::Open(
     if (!entry.ok()) return entry.error();
     entry->patterns_given = !sni.patterns.empty();
     if (entry->patterns_given) entry->patterns.clear();
-    for (const std::string& pattern : sni.patterns) entry->patterns.push_back(Lower(pattern));
+    for (const std::string& pattern : sni.patterns)
+      entry->patterns.push_back(LowerDnsName(pattern));
     store->entries_.push_back(*std::move(entry));
   }
   return store;
 }
 
 std::shared_ptr<const ServingPair> CertificateStore::For(std::string_view server_name) const {
-  const std::string name = Lower(server_name);
+  const std::string name = LowerDnsName(server_name);
   const std::string wildcard = WildcardOf(name);
   const std::lock_guard lock(mutex_);
   for (const bool given : {true, false}) {

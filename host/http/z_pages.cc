@@ -9,14 +9,14 @@
 namespace kcm::host::http {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kWarning =
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
     "guarantees and is for "
     "debugging purposes only.\n";
 
-std::string_view Trim(std::string_view s) {
+std::string_view TrimSpaces(std::string_view s) {
   while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
   while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
   return s;
@@ -26,7 +26,7 @@ std::string_view Trim(std::string_view s) {
 std::string_view Next(std::string_view* rest, char separator) {
   const std::string_view part = rest->substr(0, rest->find(separator));
   rest->remove_prefix(std::min(part.size() + 1, rest->size()));
-  return Trim(part);
+  return TrimSpaces(part);
 }
 
 Wanted Serve(std::string_view entry, std::string_view kind) {
@@ -50,20 +50,21 @@ Wanted Serve(std::string_view entry, std::string_view kind) {
 }
 
 // Flat enough for a writer of ten lines; JSON strings are YAML strings.
-std::string Yaml(const Json& object, const std::string& indent) {
+std::string Yaml(const OrderedJson& object, const std::string& indent) {
   std::string out;
   for (const auto& [key, value] : object.items()) {
-    out += indent + Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ":";
+    out +=
+        indent + OrderedJson(key).dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + ":";
     if (value.is_object() && !value.empty()) {
       out += "\n" + Yaml(value, indent + "  ");
     } else {
-      out += " " + value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+      out += " " + value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
     }
   }
   return out;
 }
 
-Response ObjectPage(Json object, const Wanted& wanted, const std::string& page,
+Response ObjectPage(OrderedJson object, const Wanted& wanted, const std::string& page,
                     const std::string& kind) {
   Response r;
   object["kind"] = kind;
@@ -71,7 +72,7 @@ Response ObjectPage(Json object, const Wanted& wanted, const std::string& page,
   const std::string type = wanted.format == Format::kJson ? "application/json" : "application/yaml";
   r.content_type = type + ";v=" + wanted.version + ";g=config.k8s.io;as=" + kind;
   r.body = wanted.format == Format::kJson
-               ? object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+               ? object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n"
                : Yaml(object, "");
   if (wanted.version == "v1alpha1") {
     r.headers.emplace_back("Warning", "299 - \"This version of the " + page +
@@ -85,7 +86,7 @@ Response NotAcceptable() { return TextError(406, "406 Not Acceptable"); }
 }  // namespace
 
 Wanted Negotiate(std::string_view accept, std::string_view kind) {
-  if (Trim(accept).empty()) return {Format::kText, ""};
+  if (TrimSpaces(accept).empty()) return {Format::kText, ""};
   while (!accept.empty()) {
     Wanted wanted = Serve(Next(&accept, ','), kind);
     if (wanted.format != Format::kNone) return wanted;
@@ -97,8 +98,9 @@ Response FlagzPage(const Flagz& page, const std::string& accept) {
   const Wanted wanted = Negotiate(accept, "Flagz");
   if (wanted.format == Format::kNone) return NotAcceptable();
   if (wanted.format != Format::kText) {
-    Json object = {{"kind", ""}, {"apiVersion", ""}, {"metadata", {{"name", page.component}}}};
-    object["flags"] = Json::object();
+    OrderedJson object = {
+        {"kind", ""}, {"apiVersion", ""}, {"metadata", {{"name", page.component}}}};
+    object["flags"] = OrderedJson::object();
     for (const auto& [name, value] : page.flags) object["flags"][name] = value;
     return ObjectPage(std::move(object), wanted, "flagz", "Flagz");
   }
@@ -113,14 +115,14 @@ Response StatuszPage(const Statusz& page, const std::string& accept) {
   const Wanted wanted = Negotiate(accept, "Statusz");
   if (wanted.format == Format::kNone) return NotAcceptable();
   if (wanted.format != Format::kText) {
-    Json object = {{"kind", ""},
-                   {"apiVersion", ""},
-                   {"metadata", {{"name", page.component}}},
-                   {"startTime", page.start_time},
-                   {"uptimeSeconds", page.uptime_seconds},
-                   {"goVersion", page.compiler},
-                   {"binaryVersion", page.binary_version},
-                   {"emulationVersion", page.emulation_version}};
+    OrderedJson object = {{"kind", ""},
+                          {"apiVersion", ""},
+                          {"metadata", {{"name", page.component}}},
+                          {"startTime", page.start_time},
+                          {"uptimeSeconds", page.uptime_seconds},
+                          {"goVersion", page.compiler},
+                          {"binaryVersion", page.binary_version},
+                          {"emulationVersion", page.emulation_version}};
     object["paths"] = page.paths;
     return ObjectPage(std::move(object), wanted, "statusz", "Statusz");
   }

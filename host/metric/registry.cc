@@ -54,15 +54,15 @@ std::string Flaw(Type type, const Description& d) {
   return disorder == d.buckets.end() ? "" : "buckets must ascend";
 }
 
-// One collector. The lock is held while it runs, so that RemoveCollector can wait for it.
-struct Collector {
-  std::mutex mutex;
-  std::function<void()> collect;
-};
-
 }  // namespace
 
 struct Registry::Impl {
+  // One collector. The lock is held while it runs, so that RemoveCollector can wait for it.
+  struct Collector {
+    std::mutex mutex;
+    std::function<void()> collect;
+  };
+
   mutable std::mutex mutex;
   std::map<std::string, std::shared_ptr<Family>, std::less<>> families;
   std::set<std::string, std::less<>> disabled;
@@ -131,7 +131,7 @@ Metric Registry::Must(Type type, const Description& d) {
 }
 
 int Registry::AddCollector(std::function<void()> collect) {
-  auto collector = std::make_shared<Collector>();
+  auto collector = std::make_shared<Impl::Collector>();
   collector->collect = std::move(collect);
   std::lock_guard lock(impl_->mutex);
   impl_->collectors.emplace(++impl_->last_collector, std::move(collector));
@@ -139,7 +139,7 @@ int Registry::AddCollector(std::function<void()> collect) {
 }
 
 void Registry::RemoveCollector(int id) {
-  std::shared_ptr<Collector> collector;
+  std::shared_ptr<Impl::Collector> collector;
   {
     std::lock_guard lock(impl_->mutex);
     const auto it = impl_->collectors.find(id);

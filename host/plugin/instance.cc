@@ -8,11 +8,10 @@
 #include "host/plugin/call_pool.h"
 #include "host/plugin/entry.h"
 #include "host/plugin/plugin_error.h"
+#include "host/plugin/tables.h"
 
 namespace kcm::host::plugin {
 namespace {
-
-kcm_str Text(std::string_view s) { return {s.data(), s.size()}; }
 
 double Seconds(clock::Duration d) { return std::chrono::duration<double>(d).count(); }
 // "30 s", "0.5 s".
@@ -42,7 +41,7 @@ Instance::Instance(std::shared_ptr<Shared> shared, std::shared_ptr<Image> image,
   };
   host_api_.abi_major = KCM_ABI_MAJOR;
   host_api_.abi_minor = KCM_ABI_MINOR;
-  host_api_.host_version = Text(shared_->environment->host_version);
+  host_api_.host_version = TextOf(shared_->environment->host_version);
 }
 
 Instance::~Instance() { Stop(); }
@@ -270,7 +269,7 @@ std::string Instance::SaveState(bool* late) {
 void Instance::LoadState(const std::string& state) {
   if (state.empty() || declaration_->api->load_state == nullptr || controller_ == nullptr) return;
   const Status s = Control("load_state", ShortLimit(), [this, state](kcm_error* e) {
-    return declaration_->api->load_state(controller_, Text(state), e);
+    return declaration_->api->load_state(controller_, TextOf(state), e);
   });
   if (!s.ok())
     shared_->log.Info(2, "State of the old build is ignored", {{"reason", s.error().message}});
@@ -308,7 +307,7 @@ kcm_metric* Instance::KeepMetric(metric::Metric metric, metric::Type type, size_
 kcm_str Instance::KeepText(const std::string& name, std::string text) {
   const std::lock_guard lock(kept_mutex_);
   // A flag's value never changes, so a text that was handed out stays where it is.
-  return Text(texts_.try_emplace(name, std::move(text)).first->second);
+  return TextOf(texts_.try_emplace(name, std::move(text)).first->second);
 }
 
 }  // namespace kcm::host::plugin

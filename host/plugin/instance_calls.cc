@@ -5,11 +5,10 @@
 #include "host/plugin/call_pool.h"
 #include "host/plugin/entry.h"
 #include "host/plugin/instance.h"
+#include "host/plugin/tables.h"
 
 namespace kcm::host::plugin {
 namespace {
-
-kcm_str Text(std::string_view s) { return {s.data(), s.size()}; }
 
 // A kcm_answer and what its members point to. Freed through ReleaseAnswer.
 struct OwnedAnswer {
@@ -35,10 +34,10 @@ kcm_answer* MakeAnswer(Result<client::Answer> result, uint32_t flags, const Hand
     out->reason = e.reason;
     out->cause = e.cause;
   }
-  out->c.raw = Text(out->raw);
-  out->c.message = Text(out->message);
-  out->c.reason = Text(out->reason);
-  out->c.cause = Text(out->cause);
+  out->c.raw = TextOf(out->raw);
+  out->c.message = TextOf(out->message);
+  out->c.reason = TextOf(out->reason);
+  out->c.cause = TextOf(out->cause);
   return &out.release()->c;
 }
 

@@ -3,13 +3,9 @@
 #include "host/plugin/entry.h"
 #include "host/plugin/instance.h"
 #include "host/plugin/plugin_error.h"
+#include "host/plugin/tables.h"
 
 namespace kcm::host::plugin {
-namespace {
-
-kcm_str Text(std::string_view s) { return {s.data(), s.size()}; }
-
-}  // namespace
 
 void Instance::BeginScope(kcm_scope* scope) {
   const std::lock_guard lock(scopes_mutex_);
@@ -36,7 +32,7 @@ kcm_outcome Instance::Reconcile(uint32_t queue, const std::string& key, int fail
   kcm_reconcile run{};
   run.size = sizeof(run);
   run.queue = queue;
-  run.key = Text(key);
+  run.key = TextOf(key);
   run.scope = &scope;
   run.failures = failures;
   kcm_outcome outcome{};

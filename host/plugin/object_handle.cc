@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "host/plugin/tables.h"
 #include "host/wire/codec.h"
 #include "kcm/rules/json_text.h"
 
@@ -12,11 +13,6 @@ namespace kcm::host::plugin {
 namespace {
 
 using wire::Value;
-
-kcm_str Text(std::string_view s) { return {s.data(), s.size()}; }
-std::string_view View(kcm_str s) {
-  return s.length == 0 ? std::string_view() : std::string_view(s.data, s.length);
-}
 
 const kcm_object* Handle(kcm_cursor c) { return reinterpret_cast<const kcm_object*>(c.a); }
 Value At(kcm_cursor c) {
@@ -77,26 +73,26 @@ kcm_cursor Item(kcm_cursor c, uint64_t index) {
   // A mask names members: list items keep the list's node.
   return Make(Handle(c), v.At(index), MaskNode(c));
 }
-kcm_cursor Entry(kcm_cursor c, uint64_t index, kcm_str* name) {
+kcm_cursor EntryAt(kcm_cursor c, uint64_t index, kcm_str* name) {
   *name = {nullptr, 0};
   const Value v = At(c);
   if (v.kind() != rules::Kind::kObject) return {0, 0};
   if (!Filtered(c, v)) {
     if (index >= v.size()) return {0, 0};
     const auto [key, value] = v.Entry(index);
-    *name = Text(key);
+    *name = TextOf(key);
     return Make(Handle(c), value, 0);
   }
   for (size_t i = 0; i < v.size(); ++i) {
     const auto [key, value] = v.Entry(i);
     const uint32_t node = Below(c, key);
     if (node == ReadMask::kHidden || index-- > 0) continue;
-    *name = Text(key);
+    *name = TextOf(key);
     return Make(Handle(c), value, node);
   }
   return {0, 0};
 }
-kcm_str String(kcm_cursor c) { return Text(At(c).String()); }
+kcm_str String(kcm_cursor c) { return TextOf(At(c).String()); }
 int64_t Integer(kcm_cursor c) {
   const Value v = At(c);
   return v.kind() == rules::Kind::kInt || v.kind() == rules::Kind::kDouble ? v.Int() : 0;
@@ -109,10 +105,10 @@ uint32_t Boolean(kcm_cursor c) {
   const Value v = At(c);
   return v.kind() == rules::Kind::kBool && v.Bool() ? 1 : 0;
 }
-kcm_str NamespaceOf(const kcm_object* o) { return Text(o->object->Namespace()); }
-kcm_str NameOf(const kcm_object* o) { return Text(o->object->Name()); }
-kcm_str UidOf(const kcm_object* o) { return Text(o->object->Uid()); }
-kcm_str ResourceVersionOf(const kcm_object* o) { return Text(o->object->ResourceVersionText()); }
+kcm_str NamespaceOf(const kcm_object* o) { return TextOf(o->object->Namespace()); }
+kcm_str NameOf(const kcm_object* o) { return TextOf(o->object->Name()); }
+kcm_str UidOf(const kcm_object* o) { return TextOf(o->object->Uid()); }
+kcm_str ResourceVersionOf(const kcm_object* o) { return TextOf(o->object->ResourceVersionText()); }
 uint32_t IsWhole(const kcm_object* o) { return !o->mask && o->object->whole() ? 1 : 0; }
 
 // Text and comparison see what the mask shows. Below a masked value the depth is the mask's own,
@@ -129,7 +125,7 @@ void WriteJson(kcm_cursor c, std::string* out) {
   for (uint64_t i = 0; i < n; ++i) {
     if (i > 0) *out += ',';
     kcm_str name{};
-    const kcm_cursor below = object ? Entry(c, i, &name) : Item(c, i);
+    const kcm_cursor below = object ? EntryAt(c, i, &name) : Item(c, i);
     if (object) {
       rules::AppendJsonString(*out, View(name));
       *out += ':';
@@ -148,7 +144,7 @@ bool Same(kcm_cursor x, kcm_cursor y) {
   if (n != Count(y)) return false;
   for (uint64_t i = 0; i < n; ++i) {
     kcm_str name{};
-    const kcm_cursor a = kind == rules::Kind::kObject ? Entry(x, i, &name) : Item(x, i);
+    const kcm_cursor a = kind == rules::Kind::kObject ? EntryAt(x, i, &name) : Item(x, i);
     const kcm_cursor b = kind == rules::Kind::kObject ? Member(y, name) : Item(y, i);
     if (b.a == 0 || !Same(a, b)) return false;
   }
@@ -160,7 +156,7 @@ int32_t ToJson(kcm_cursor c, void (*write)(void*, kcm_str), void* sink) {
   if (v.kind() == rules::Kind::kAbsent) return KCM_ERR_NOT_FOUND;
   std::string out;
   WriteJson(c, &out);
-  write(sink, Text(out));
+  write(sink, TextOf(out));
   return KCM_OK;
 }
 uint32_t Equal(kcm_cursor x, kcm_cursor y) { return Same(x, y) ? 1 : 0; }
@@ -224,7 +220,7 @@ const kcm_object_api& ObjectTable() {
                                             Kind,
                                             Count,
                                             Item,
-                                            Entry,
+                                            EntryAt,
                                             String,
                                             Integer,
                                             Real,

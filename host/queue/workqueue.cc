@@ -19,27 +19,27 @@ namespace {
 using clock::Duration;
 using clock::MonoTime;
 
-struct Entry {
-  bool dirty = false;  // will be handed out (again); in line unless it is being processed
-  bool processing = false;
-  bool delayed = false;
-  int failures = 0;
-  MonoTime added;    // valid while dirty
-  MonoTime started;  // valid while processing
-  MonoTime due;      // valid while delayed
-};
-
-struct Hash {
-  using is_transparent = void;
-  size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
-};
-
-using Entries = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
-using Slot = Entries::value_type;  // its address is stable
-
 }  // namespace
 
 struct WorkQueue::Impl {
+  struct Entry {
+    bool dirty = false;  // will be handed out (again); in line unless it is being processed
+    bool processing = false;
+    bool delayed = false;
+    int failures = 0;
+    MonoTime added;    // valid while dirty
+    MonoTime started;  // valid while processing
+    MonoTime due;      // valid while delayed
+  };
+
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+
+  using Entries = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
+  using Slot = Entries::value_type;  // its address is stable
+
   explicit Impl(Options o)
       : options(std::move(o)),
         bucket(options.limit.bucket ? options.limit.bucket_qps : 0, options.limit.bucket_burst),
@@ -229,7 +229,7 @@ void WorkQueue::AddRateLimited(std::string_view key) {
   std::unique_lock lock(impl_->mutex);
   if (impl_->shut_down) return;
   const RateLimit& limit = impl_->options.limit;
-  Entry& e = impl_->Find(key).second;
+  Impl::Entry& e = impl_->Find(key).second;
   Duration delay = ItemDelay(limit, e.failures);
   if (e.failures < INT32_MAX) ++e.failures;
   delay = std::max(delay, impl_->bucket.Reserve(impl_->Time().Monotonic()));
@@ -271,9 +271,9 @@ std::optional<std::string> WorkQueue::Get() {
   impl_->Time().Wait(lock, impl_->can_get, MonoTime::Max(), [this] { return impl_->CanGet(); });
   --impl_->getters;
   if (impl_->interrupted || impl_->ready.empty()) return std::nullopt;
-  Slot& slot = *impl_->ready.front();
+  Impl::Slot& slot = *impl_->ready.front();
   impl_->ready.pop_front();
-  Entry& e = slot.second;
+  Impl::Entry& e = slot.second;
   e.dirty = false;
   e.processing = true;
   e.started = impl_->Time().Monotonic();
@@ -288,7 +288,7 @@ void WorkQueue::Done(std::string_view key) {
   std::lock_guard lock(impl_->mutex);
   const auto it = impl_->entries.find(key);
   if (it == impl_->entries.end() || !it->second.processing) return;
-  Entry& e = it->second;
+  Impl::Entry& e = it->second;
   e.processing = false;
   impl_->running.erase(&*it);
   impl_->metrics.Finished(impl_->Time().Monotonic() - e.started);
@@ -351,7 +351,7 @@ void WorkQueue::Clear() {
   impl_->DropDelayed();
   impl_->metrics.Dropped(impl_->ready.size());
   impl_->ready.clear();
-  std::erase_if(impl_->entries, [](const Slot& slot) { return !slot.second.processing; });
+  std::erase_if(impl_->entries, [](const Impl::Slot& slot) { return !slot.second.processing; });
   impl_->UpdateBusy();
 }
 
@@ -359,11 +359,11 @@ std::vector<WorkQueue::KeyState> WorkQueue::Keys(size_t limit) const {
   std::lock_guard lock(impl_->mutex);
   const MonoTime now = impl_->Time().Monotonic();
   std::vector<KeyState> keys;
-  const auto list = [&](const Slot& slot) {
+  const auto list = [&](const Impl::Slot& slot) {
     if (keys.size() < limit) keys.push_back(impl_->StateOf(slot, now));
   };
-  for (const Slot* slot : impl_->running) list(*slot);
-  for (const Slot* slot : impl_->ready) list(*slot);
+  for (const Impl::Slot* slot : impl_->running) list(*slot);
+  for (const Impl::Slot* slot : impl_->ready) list(*slot);
   for (const auto& [due, slot] : impl_->delayed) {
     if (keys.size() >= limit) break;
     if (!slot->second.dirty && !slot->second.processing) list(*slot);

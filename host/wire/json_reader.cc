@@ -9,6 +9,7 @@
 
 #include "host/wire/builder.h"
 #include "host/wire/flat.h"
+#include "host/wire/limits.h"
 #include "host/wire/schema.h"
 #include "host/wire/static_strings.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr int kMaxDepth = 200;
 constexpr size_t kMaxDocument = size_t{1} << 29;  // keeps positions of the flat form in 31 bits
 constexpr uint32_t kUnknownRank = 0xFFFF;
 

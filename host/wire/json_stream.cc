@@ -6,16 +6,15 @@
 #include <utility>
 
 #include "host/wire/json_reader.h"
+#include "host/wire/limits.h"
 #include "host/wire/schema.h"
 
 namespace kcm::host::wire {
 namespace {
 
-constexpr size_t kMaxPart = size_t{64} << 20;  // of one item or event
 constexpr size_t kMaxShell = size_t{1} << 20;  // of a list without its items
-constexpr int kMaxDepth = 200;
 
-Error Bad(std::string_view what) { return MakeError(Code::kInvalid, std::string(what)); }
+Error BadJson(std::string_view what) { return MakeError(Code::kInvalid, std::string(what)); }
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -141,7 +140,7 @@ class JsonListDecoder final : public ListDecoder {
   Status Finish() override {
     if (error_.code != Code::kOk) return error_;
     if (state_ != State::kShell || shell_.empty() || depth_ != 0) {
-      return Bad("JSON list ended early: the connection was cut or the body is not a list");
+      return BadJson("JSON list ended early: the connection was cut or the body is not a list");
     }
     const Result<ObjectPtr> shell = shell_reader_.Read(shell_, nullptr, &type);
     if (!shell.ok()) return shell.error();
@@ -171,12 +170,12 @@ class JsonListDecoder final : public ListDecoder {
   void ShellByte(char c) {
     if (depth_ == 0 && IsSpace(c)) return;
     if (depth_ == 0 && (c != '{' || !shell_.empty())) {
-      error_ = Bad(shell_.empty() ? "JSON list does not begin with an object"
-                                  : "JSON list: text behind its end");
+      error_ = BadJson(shell_.empty() ? "JSON list does not begin with an object"
+                                      : "JSON list: text behind its end");
       return;
     }
     if (shell_.size() == kMaxShell) {
-      error_ = Bad("JSON list: more than 1 MiB besides its items");
+      error_ = BadJson("JSON list: more than 1 MiB besides its items");
       return;
     }
     shell_ += c;
@@ -202,7 +201,7 @@ class JsonListDecoder final : public ListDecoder {
         }
         [[fallthrough]];
       case '{':
-        if (++depth_ > kMaxDepth) error_ = Bad("JSON list is nested deeper than 200 levels");
+        if (++depth_ > kMaxDepth) error_ = BadJson("JSON list is nested deeper than 200 levels");
         break;
       case ']':
       case '}':
@@ -250,7 +249,7 @@ class JsonListDecoder final : public ListDecoder {
     } else if (c == ',' && needs_comma_) {
       needs_comma_ = false;
     } else {
-      error_ = Bad("JSON list: its items must be objects, separated by commas");
+      error_ = BadJson("JSON list: its items must be objects, separated by commas");
     }
   }
 
@@ -260,7 +259,7 @@ class JsonListDecoder final : public ListDecoder {
       case ObjectCollector::State::kMore:
         return;
       case ObjectCollector::State::kTooLarge:
-        error_ = Bad("JSON list: item is larger than 64 MiB or nested deeper than 200 levels");
+        error_ = BadJson("JSON list: item is larger than 64 MiB or nested deeper than 200 levels");
         return;
       case ObjectCollector::State::kComplete:
         break;
@@ -304,14 +303,14 @@ class JsonWatchDecoder final : public WatchDecoder {
           bytes.remove_prefix(1);
           continue;
         }
-        if (bytes.front() != '{') return End(Bad("watch stream: expected an event object"));
+        if (bytes.front() != '{') return End(BadJson("watch stream: expected an event object"));
       }
       std::string_view text;
       const ObjectCollector::State state = collector_.Take(&bytes, &text);
       if (state == ObjectCollector::State::kMore) break;
       if (state == ObjectCollector::State::kTooLarge) {
         return End(
-            Bad("watch stream: event is larger than 64 MiB or nested deeper than 200 levels"));
+            BadJson("watch stream: event is larger than 64 MiB or nested deeper than 200 levels"));
       }
       WatchEvent event;
       if (Status read = reader_.ReadEvent(text, &event); !read.ok()) return End(read.error());

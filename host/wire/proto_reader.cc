@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "host/wire/flat.h"
+#include "host/wire/limits.h"
 #include "host/wire/proto_wire.h"
 #include "host/wire/scalar_text.h"
 #include "host/wire/static_strings.h"
@@ -15,7 +16,6 @@
 namespace kcm::host::wire {
 namespace {
 
-constexpr int kMaxDepth = 200;
 constexpr uint32_t kHidden = 0;  // no value has this position
 // Two bytes of input can stand for a whole struct of zero values: bounds what hostile bytes can
 // make of that.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "host/wire/envelope.h"
+#include "host/wire/limits.h"
 #include "host/wire/proto_reader.h"
 #include "host/wire/proto_wire.h"
 #include "host/wire/schema.h"
@@ -11,10 +12,9 @@
 namespace kcm::host::wire {
 namespace {
 
-constexpr size_t kMaxPart = size_t{64} << 20;  // of one item or frame
-constexpr size_t kMaxHeader = 20;              // a tag and a length
+constexpr size_t kMaxHeader = 20;  // a tag and a length
 
-Status Bad(std::string_view what) { return MakeError(Code::kInvalid, std::string(what)); }
+Status BadProtobuf(std::string_view what) { return MakeError(Code::kInvalid, std::string(what)); }
 
 // Bytes that have come and are not used up: the tail of earlier portions, then the newest one.
 class Pending {
@@ -72,7 +72,8 @@ class ProtobufListDecoder final : public ListDecoder {
   Status Finish() override {
     if (error_.code != Code::kOk) return error_;
     if (state_ != State::kEnvelope || !saw_list_ || !pending_.empty()) {
-      return Bad("protobuf list ended early: the connection was cut or the body is not a list");
+      return BadProtobuf(
+          "protobuf list ended early: the connection was cut or the body is not a list");
     }
     return Ok();
   }
@@ -102,7 +103,8 @@ class ProtobufListDecoder final : public ListDecoder {
 
   Step Magic(std::string_view* rest) {
     if (rest->substr(0, kMagic.size()) != kMagic.substr(0, rest->size())) {
-      return Fail(Bad("list does not begin with the k8s envelope: the answer is not protobuf"));
+      return Fail(
+          BadProtobuf("list does not begin with the k8s envelope: the answer is not protobuf"));
     }
     if (rest->size() < kMagic.size()) return Step::kMore;
     rest->remove_prefix(kMagic.size());
@@ -116,11 +118,12 @@ class ProtobufListDecoder final : public ListDecoder {
     const char* const end = p + rest.size();
     uint64_t tag = 0;
     if (!ReadVarint(&p, end, &tag) || ((tag & 7) == 2 && !ReadVarint(&p, end, size))) {
-      return rest.size() >= kMaxHeader ? Fail(Bad("protobuf list: malformed field")) : Step::kMore;
+      return rest.size() >= kMaxHeader ? Fail(BadProtobuf("protobuf list: malformed field"))
+                                       : Step::kMore;
     }
     if ((tag & 7) != 2)
-      return Fail(
-          Bad("protobuf list: field " + std::to_string(tag >> 3) + " has the wrong wire type"));
+      return Fail(BadProtobuf("protobuf list: field " + std::to_string(tag >> 3) +
+                              " has the wrong wire type"));
     *num = static_cast<uint32_t>(tag >> 3);
     *header = static_cast<size_t>(p - rest.data());
     return Step::kNext;
@@ -139,7 +142,7 @@ class ProtobufListDecoder final : public ListDecoder {
       state_ = State::kList;
       return Step::kNext;
     }
-    if (size > kMaxPart) return Fail(Bad("protobuf envelope: field is larger than 64 MiB"));
+    if (size > kMaxPart) return Fail(BadProtobuf("protobuf envelope: field is larger than 64 MiB"));
     if (rest->size() < header + size) return Step::kMore;
     if (num == 1) {
       if (Status read = ReadTypeMeta(rest->substr(header, size), &type); !read.ok())
@@ -161,8 +164,9 @@ class ProtobufListDecoder final : public ListDecoder {
     uint64_t size = 0;
     size_t header = 0;
     if (const Step step = Header(*rest, &num, &size, &header); step != Step::kNext) return step;
-    if (size > kMaxPart) return Fail(Bad("protobuf list: item is larger than 64 MiB"));
-    if (header + size > left_) return Fail(Bad("protobuf list: item is longer than the list"));
+    if (size > kMaxPart) return Fail(BadProtobuf("protobuf list: item is larger than 64 MiB"));
+    if (header + size > left_)
+      return Fail(BadProtobuf("protobuf list: item is longer than the list"));
     if (rest->size() < header + size) return Step::kMore;
     const std::string_view part = rest->substr(header, size);
     rest->remove_prefix(header + size);
@@ -210,7 +214,8 @@ class ProtobufWatchDecoder final : public WatchDecoder {
       size_t size = 0;
       for (size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(rest[i]);
       if (size > kMaxPart)
-        return End(Bad("watch frame of " + std::to_string(size) + " bytes is larger than 64 MiB"));
+        return End(
+            BadProtobuf("watch frame of " + std::to_string(size) + " bytes is larger than 64 MiB"));
       if (rest.size() < 4 + size) break;
       WatchEvent event;
       if (Status read = Frame(rest.substr(4, size), &event); !read.ok())
@@ -237,7 +242,7 @@ class ProtobufWatchDecoder final : public WatchDecoder {
     for (WireField field;;) {
       const ReadResult read = ReadField(&p, frame.data() + frame.size(), &field);
       if (read == ReadResult::kEnd) break;
-      if (read == ReadResult::kBad) return Bad("watch frame: malformed event");
+      if (read == ReadResult::kBad) return BadProtobuf("watch frame: malformed event");
       if (field.num == 1) event->type = EventTypeOf(field.bytes);
       if (field.num == 2) raw_extension = field.bytes;
     }
@@ -246,7 +251,7 @@ class ProtobufWatchDecoder final : public WatchDecoder {
     for (WireField field;;) {
       const ReadResult read = ReadField(&p, raw_extension.data() + raw_extension.size(), &field);
       if (read == ReadResult::kEnd) break;
-      if (read == ReadResult::kBad) return Bad("watch frame: malformed object");
+      if (read == ReadResult::kBad) return BadProtobuf("watch frame: malformed object");
       if (field.num == 1) enveloped = field.bytes;
     }
     std::string_view raw;
@@ -254,8 +259,9 @@ class ProtobufWatchDecoder final : public WatchDecoder {
       return opened;
     const MessageIndex message = Find(event->object_type);
     if (message == kNoMessage) {
-      return Bad("watch frame: no protobuf message for \"" + event->object_type.api_version + " " +
-                 event->object_type.kind + "\": watch with JSON");
+      return BadProtobuf("watch frame: no protobuf message for \"" +
+                         event->object_type.api_version + " " + event->object_type.kind +
+                         "\": watch with JSON");
     }
     Result<ObjectPtr> object = reader_.Read(message, raw, &event->object_type);
     if (!object.ok()) return object.error();

@@ -19,8 +19,8 @@ namespace {
 
 using rules::Kind;
 
-constexpr size_t kMaxRows = 64;  // of one message; the widest has 44
-constexpr int kMaxDepth = 400;   // decoders stop at 200
+constexpr size_t kMaxRows = 64;        // of one message; the widest has 44
+constexpr int kMaxWrittenDepth = 400;  // decoders stop at 200
 
 std::string_view KindName(Kind kind) {
   switch (kind) {
@@ -269,7 +269,7 @@ bool ProtoWriter::Message(MessageIndex index, Value value) {
   if (!Null(value) && value.kind() != Kind::kObject) {
     return Fail("must be an object, not " + std::string(KindName(value.kind())));
   }
-  if (depth_ == kMaxDepth) return Fail("is nested too deeply");
+  if (depth_ == kMaxWrittenDepth) return Fail("is nested too deeply");
   ++depth_;
   size_t consumed = 0;
   if (!Fields(index, value, &consumed)) return false;

@@ -18,7 +18,7 @@ using client::Gvr;
 Gvr ConfigMaps() { return {"", "v1", "configmaps"}; }
 constexpr char kAgent[] = "shared-informers";
 
-struct Recorder : Handler {
+struct WordRecorder : Handler {
   void OnNotification(const Notification& n) override {
     static constexpr const char* kWords[] = {"add ", "update ", "delete "};
     std::lock_guard<std::mutex> lock(mutex);
@@ -99,7 +99,7 @@ struct InformerTest : ::testing::Test {
   FactoryOptions options;  // its client ends before the cluster
   std::unique_ptr<InformerFactory> factory;
   std::shared_ptr<Informer> informer;
-  Recorder recorder;
+  WordRecorder recorder;
   std::shared_ptr<Subscription> subscription;
   int probe = 0;
 };
@@ -109,7 +109,7 @@ TEST_F(InformerTest, HOST_27_FirstRequestAndOneStreamPerResource) {
   ASSERT_TRUE(cluster->ConfigMap("a").ok());
   Start();
   // A second controller that wants the same resource.
-  Recorder other;
+  WordRecorder other;
   auto second = factory->For({ConfigMaps(), "default", "", "", false}, wire::Mask());
   auto subscribed = second->Subscribe(&other, "other");
   factory->Start();
@@ -240,7 +240,7 @@ TEST_F(InformerTest, ResyncGoesToThoseWhoAsked) {
   Up();
   ASSERT_TRUE(cluster->ConfigMap("a").ok());
   Start();
-  Recorder never;
+  WordRecorder never;
   auto quiet = informer->Subscribe(&never, "never", {.resync = 0s});
   Settle();
   recorder.Take();
@@ -376,7 +376,7 @@ TEST_F(InformerTest, ResyncPeriodsAreThoseOfTheirOwnInformer) {
   auto meta = factory->For({ConfigMaps(), "default", "", "", true}, wire::Mask());
   factory->Start();
   Settle();
-  Recorder thirty, twenty, fifty;
+  WordRecorder thirty, twenty, fifty;
   auto at_thirty = informer->Subscribe(&thirty, "30", {.resync = 30s});
   auto at_fifty = informer->Subscribe(&fifty, "50", {.resync = 50s});
   auto at_twenty = meta->Subscribe(&twenty, "20", {.resync = 20s});

@@ -14,7 +14,7 @@ namespace {
 using test::Pod;
 using namespace std::chrono_literals;
 
-struct Recorder : Handler {
+struct GatedRecorder : Handler {
   void OnNotification(const Notification& n) override {
     if (gate != nullptr) gate->wait();
     std::lock_guard<std::mutex> lock(mutex);
@@ -51,7 +51,7 @@ struct StreamTest : ::testing::Test {
 
 TEST_F(StreamTest, EveryHandlerGetsAllInOrderAndASlowOneDelaysOnlyItself) {
   std::latch gate(1);
-  Recorder fast, slow;
+  GatedRecorder fast, slow;
   slow.gate = &gate;
   auto f = stream->Subscribe(&fast, "fast", {}, 0ns);
   auto s = stream->Subscribe(&slow, "slow", {}, 0ns);
@@ -69,7 +69,7 @@ TEST_F(StreamTest, EveryHandlerGetsAllInOrderAndASlowOneDelaysOnlyItself) {
 
 TEST_F(StreamTest, UndeliveredNotificationsAreWork) {
   std::latch gate(1);
-  Recorder slow;
+  GatedRecorder slow;
   slow.gate = &gate;
   auto s = stream->Subscribe(&slow, "slow", {}, 0ns);
   stream->Publish(Adds(3, 1));
@@ -82,7 +82,7 @@ TEST_F(StreamTest, UndeliveredNotificationsAreWork) {
 TEST_F(StreamTest, ALateHandlerGetsTheSnapshotThenTheRest) {
   stream->Publish(Adds(5, 1));
   stream->MarkSynced();
-  Recorder late;
+  GatedRecorder late;
   auto l = stream->Subscribe(&late, "late", {Pod("a", "x", 1), Pod("a", "y", 2)}, 0ns);
   stream->Publish(Adds(1, 9));
   late.Await(3);
@@ -97,7 +97,7 @@ TEST_F(StreamTest, ALateHandlerGetsTheSnapshotThenTheRest) {
 
 TEST_F(StreamTest, HandlerIsSyncedWhenTheInitialListHasReturnedFromIt) {
   std::latch gate(1);
-  Recorder slow;
+  GatedRecorder slow;
   slow.gate = &gate;
   auto s = stream->Subscribe(&slow, "slow", {}, 0ns);
   EXPECT_FALSE(s->HasSynced());
@@ -110,7 +110,7 @@ TEST_F(StreamTest, HandlerIsSyncedWhenTheInitialListHasReturnedFromIt) {
 }
 
 TEST_F(StreamTest, PauseStopsAtASequenceAndLosesNothing) {
-  Recorder handler;
+  GatedRecorder handler;
   auto s = stream->Subscribe(&handler, "h", {}, 0ns);
   stream->Publish(Adds(40, 1));
   ASSERT_TRUE(clock.Settle());
@@ -127,7 +127,7 @@ TEST_F(StreamTest, PauseStopsAtASequenceAndLosesNothing) {
 
 TEST_F(StreamTest, PauseWaitsForTheRunningCall) {
   std::latch gate(1);
-  Recorder slow;
+  GatedRecorder slow;
   slow.gate = &gate;
   auto s = stream->Subscribe(&slow, "h", {}, 0ns);
   stream->Publish(Adds(3, 1));
@@ -141,7 +141,7 @@ TEST_F(StreamTest, PauseWaitsForTheRunningCall) {
 }
 
 TEST_F(StreamTest, MembersOnlyEntriesReachThoseInTheRound) {
-  Recorder with, without;
+  GatedRecorder with, without;
   auto w = stream->Subscribe(&with, "w", {}, 10s);
   auto o = stream->Subscribe(&without, "o", {}, 0ns);
   auto same = [] {
@@ -168,7 +168,7 @@ TEST_F(StreamTest, MembersOnlyEntriesReachThoseInTheRound) {
 
 TEST_F(StreamTest, ALongBacklogIsFreedWithoutDeepRecursion) {
   std::latch gate(1);
-  Recorder slow;
+  GatedRecorder slow;
   slow.gate = &gate;
   auto s = stream->Subscribe(&slow, "slow", {}, 0ns);
   const wire::ObjectPtr pod = Pod("a", "x", 1);

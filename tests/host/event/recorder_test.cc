@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-struct Write {
+struct Written {
   std::string verb;
   std::string namespace_;
   std::string name;
@@ -51,13 +51,13 @@ class ScriptedSink : public EventSink {
     std::lock_guard lock(mutex_);
     errors_.assign(errors.begin(), errors.end());
   }
-  std::vector<Write> writes() const {
+  std::vector<Written> writes() const {
     std::lock_guard lock(mutex_);
     return writes_;
   }
 
  private:
-  Result<Unit> Answer(Write write) {
+  Result<Unit> Answer(Written write) {
     std::lock_guard lock(mutex_);
     write.at = clock_.Monotonic() - start_;
     writes_.push_back(std::move(write));
@@ -71,7 +71,7 @@ class ScriptedSink : public EventSink {
   clock::Clock& clock_;
   const clock::MonoTime start_;
   mutable std::mutex mutex_;
-  std::vector<Write> writes_;
+  std::vector<Written> writes_;
   std::deque<Error> errors_;
   std::atomic<int> cancels_{0};
 };
@@ -134,7 +134,7 @@ TEST_F(EventRecorderTest, EventHasTheFieldsOfTheReference) {
   recorder_->Record(deployment_, EventType::kWarning, "Failed", "It failed", {{"key", "value"}});
   ASSERT_TRUE(clock_.Settle());
   ASSERT_EQ(sink_->writes().size(), 1U);
-  const Write w = sink_->writes()[0];
+  const Written w = sink_->writes()[0];
   EXPECT_EQ(w.verb, "POST");
   EXPECT_EQ(w.namespace_, "shop");
   EXPECT_THAT(w.name, StartsWith("web."));
@@ -164,7 +164,7 @@ TEST_F(EventRecorderTest, EventHasTheFieldsOfTheReference) {
 TEST_F(EventRecorderTest, ClusterScopedObjectsHaveTheirEventsInDefault) {
   recorder_->Record({"Node", "v1", "", "node-1", "uid-2", "", ""}, EventType::kNormal, "R", "m");
   ASSERT_TRUE(clock_.Settle());
-  const Write w = sink_->writes().at(0);
+  const Written w = sink_->writes().at(0);
   EXPECT_EQ(w.namespace_, "default");
   EXPECT_THAT(w.name, StartsWith("node-1."));
   EXPECT_FALSE(w.body["involvedObject"].contains("namespace"));
@@ -293,7 +293,7 @@ TEST_F(EventRecorderTest, NamesDifferWhileTimeStandsStill) {
   std::set<std::string> names;
   for (int i = 0; i < 9; ++i) Record("message " + std::to_string(i));
   ASSERT_TRUE(clock_.Settle());
-  for (const Write& w : sink_->writes()) names.insert(w.name);
+  for (const Written& w : sink_->writes()) names.insert(w.name);
   EXPECT_EQ(names.size(), 9U);
 }
 

@@ -4,19 +4,10 @@
 
 #include "harness/cluster.h"
 #include "host/http/tls_client.h"
+#include "host/main/workload.h"
 
 namespace kcm::harness {
 namespace {
-
-Json Workload(const char* kind, const std::string& name, int replicas) {
-  return {{"apiVersion", "apps/v1"},
-          {"kind", kind},
-          {"metadata", {{"name", name}}},
-          {"spec",
-           {{"replicas", replicas},
-            {"selector", {{"matchLabels", {{"app", name}}}}},
-            {"template", PodTemplate({{"app", name}})}}}};
-}
 
 TEST(Controllers, HOST_04_FirstMatchInTheListWins) {
   const struct {

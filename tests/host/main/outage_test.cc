@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/cluster.h"
+#include "host/main/workload.h"
 
 namespace kcm::harness {
 namespace {
@@ -17,16 +18,6 @@ using Fault = devcluster::Server::Fault;
 // and 25.6 s, then 30 s: seven requests in the first minute, the first included.
 constexpr int kFirstMinute = 7;
 constexpr int kLaterFourMinutes = 8;
-
-Json Workload(const char* kind, const std::string& name, int replicas) {
-  return {{"apiVersion", "apps/v1"},
-          {"kind", kind},
-          {"metadata", {{"name", name}}},
-          {"spec",
-           {{"replicas", replicas},
-            {"selector", {{"matchLabels", {{"app", name}}}}},
-            {"template", PodTemplate({{"app", name}})}}}};
-}
 
 class Outage : public ::testing::TestWithParam<bool> {
  protected:

@@ -8,10 +8,6 @@
 namespace kcm::test {
 namespace {
 
-Json ConfigMap(const std::string& name) {
-  return {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}};
-}
-
 size_t Lines(PluginCluster& cluster, const std::string& text) {
   size_t n = 0;
   for (const std::string& line : cluster.log()) n += line.find(text) != std::string::npos ? 1 : 0;

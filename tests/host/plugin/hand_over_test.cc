@@ -7,10 +7,6 @@
 namespace kcm::test {
 namespace {
 
-Json ConfigMap(const std::string& name) {
-  return {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}};
-}
-
 void ExpectStamp(PluginCluster& cluster, const std::string& name, const std::string& build) {
   cluster.Create(ConfigMap(name));
   cluster.Settle();

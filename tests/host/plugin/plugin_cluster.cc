@@ -115,6 +115,10 @@ bool PluginCluster::Logged(const std::string& text) {
   return false;
 }
 
+Json ConfigMap(const std::string& name) {
+  return {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}};
+}
+
 std::string MessageOf(const Status& s) { return s.ok() ? "" : s.error().message; }
 
 }  // namespace kcm::test

@@ -45,6 +45,7 @@ class PluginCluster : public harness::Cluster {
   int created_ = 0;
 };
 
+Json ConfigMap(const std::string& name);
 std::string MessageOf(const Status& s);  // "" when ok
 
 }  // namespace kcm::test

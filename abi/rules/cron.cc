@@ -37,7 +37,7 @@ constexpr std::pair<std::string_view, std::string_view> kDescriptors[] = {
     {"@hourly", "0 * * * *"}};
 constexpr std::string_view kEvery = "@every ";
 
-Error Invalid(std::string message) { return MakeError(Code::kInvalid, std::move(message)); }
+Error InvalidSchedule(std::string message) { return MakeError(Code::kInvalid, std::move(message)); }
 
 bool IsBlank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f' || c == '\r';
@@ -92,8 +92,8 @@ Result<int64_t> NumberOf(std::string_view text, std::string_view where) {
     value = std::min(value * 10 + (c - '0'), kLargestNumber);
   }
   if (legal) return value;
-  return Invalid("failed to parse int from " + std::string(where) + ": strconv.Atoi: parsing " +
-                 GoQuote(text) + ": invalid syntax");
+  return InvalidSchedule("failed to parse int from " + std::string(where) +
+                         ": strconv.Atoi: parsing " + GoQuote(text) + ": invalid syntax");
 }
 
 Result<int64_t> NumberOrName(std::string_view text, const Bounds& bounds) {
@@ -134,7 +134,7 @@ class CronSchedule::Reader {
     int64_t low = bounds.min, high = bounds.max, step = 1;
     Field out{.star = ends[0] == "*" || ends[0] == "?"};
     if (!out.star) {
-      if (ends.size() > 2) return Invalid("too many hyphens: " + std::string(text));
+      if (ends.size() > 2) return InvalidSchedule("too many hyphens: " + std::string(text));
       const Result<int64_t> first = NumberOrName(ends[0], bounds);
       if (!first.ok()) return first.error();
       const Result<int64_t> second = ends.size() == 1 ? first : NumberOrName(ends[1], bounds);
@@ -142,7 +142,7 @@ class CronSchedule::Reader {
       low = *first;
       high = *second;
     }
-    if (with_step.size() > 2) return Invalid("too many slashes: " + std::string(text));
+    if (with_step.size() > 2) return InvalidSchedule("too many slashes: " + std::string(text));
     if (with_step.size() == 2) {
       const Result<int64_t> given = NumberOf(with_step[1], with_step[1]);
       if (!given.ok()) return given.error();
@@ -151,31 +151,35 @@ class CronSchedule::Reader {
       if (step > 1) out.star = false;
     }
     if (low < bounds.min)
-      return Invalid(Compared("beginning of range", low, "below minimum", bounds.min, text));
+      return InvalidSchedule(
+          Compared("beginning of range", low, "below minimum", bounds.min, text));
     if (high > bounds.max)
-      return Invalid(Compared("end of range", high, "above maximum", bounds.max, text));
+      return InvalidSchedule(Compared("end of range", high, "above maximum", bounds.max, text));
     if (low > high)
-      return Invalid(Compared("beginning of range", low, "beyond end of range", high, text));
+      return InvalidSchedule(
+          Compared("beginning of range", low, "beyond end of range", high, text));
     if (step == 0)
-      return Invalid("step of range should be a positive number: " + std::string(text));
+      return InvalidSchedule("step of range should be a positive number: " + std::string(text));
     for (int64_t value = low; value <= high; value += step) out.values |= uint64_t{1} << value;
     return out;
   }
 };
 
 Result<CronSchedule> CronSchedule::Parse(std::string_view text, const ZoneLookup& find_zone) {
-  if (text.empty()) return Invalid("empty spec string");
+  if (text.empty()) return InvalidSchedule("empty spec string");
   std::string_view zone = "Local";
   if (text.starts_with("TZ=") || text.starts_with("CRON_TZ=")) {
     const size_t equals = text.find('='), blank = text.find(' ');
     if (blank == std::string_view::npos)
-      return Invalid("invalid schedule format: no blank after the time zone: " + std::string(text));
+      return InvalidSchedule("invalid schedule format: no blank after the time zone: " +
+                             std::string(text));
     zone = text.substr(equals + 1, blank - equals - 1);
     text = Trim(text.substr(blank));
   }
   Result<std::shared_ptr<const TimeZone>> found = find_zone(zone);
   if (!found.ok())
-    return Invalid("provided bad location " + std::string(zone) + ": " + found.error().message);
+    return InvalidSchedule("provided bad location " + std::string(zone) + ": " +
+                           found.error().message);
   CronSchedule out;
   out.zone_ = *std::move(found);
 
@@ -183,8 +187,8 @@ Result<CronSchedule> CronSchedule::Parse(std::string_view text, const ZoneLookup
     if (text.starts_with(kEvery)) {
       const auto every = ParseDuration(text.substr(kEvery.size()));
       if (!every.ok()) {
-        return Invalid("failed to parse duration " + std::string(text) + ": " +
-                       every.error().message);
+        return InvalidSchedule("failed to parse duration " + std::string(text) + ": " +
+                               every.error().message);
       }
       out.every_ = std::max(seconds(1), std::chrono::duration_cast<seconds>(*every));
       return out;
@@ -192,7 +196,7 @@ Result<CronSchedule> CronSchedule::Parse(std::string_view text, const ZoneLookup
     const auto known = std::find_if(std::begin(kDescriptors), std::end(kDescriptors),
                                     [text](const auto& d) { return d.first == text; });
     if (known == std::end(kDescriptors))
-      return Invalid("unrecognized descriptor: " + std::string(text));
+      return InvalidSchedule("unrecognized descriptor: " + std::string(text));
     text = known->second;
   }
   const std::vector<std::string_view> words = Words(text);
@@ -202,8 +206,8 @@ Result<CronSchedule> CronSchedule::Parse(std::string_view text, const ZoneLookup
       if (!shown.empty()) shown += ' ';
       shown += word;
     }
-    return Invalid("expected exactly 5 fields, found " + std::to_string(words.size()) + ": [" +
-                   shown + "]");
+    return InvalidSchedule("expected exactly 5 fields, found " + std::to_string(words.size()) +
+                           ": [" + shown + "]");
   }
   const std::pair<Field*, const Bounds*> fields[] = {{&out.minute_, &kMinutes},
                                                      {&out.hour_, &kHours},

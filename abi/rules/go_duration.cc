@@ -22,7 +22,7 @@ constexpr uint64_t kLimit = uint64_t{1} << 63;  // magnitude of the most negativ
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-Error Invalid(std::string_view text) {
+Error InvalidDuration(std::string_view text) {
   return MakeError(Code::kInvalid, "time: invalid duration " + GoQuote(text));
 }
 
@@ -59,14 +59,14 @@ std::string_view TakeDigits(std::string_view& s) {
 
 // Takes one `number unit` off the front and adds it to `total`.
 Status TakeTerm(std::string_view& s, std::string_view text, uint64_t& total) {
-  if (!(s.front() == '.' || IsDigit(s.front()))) return Invalid(text);
+  if (!(s.front() == '.' || IsDigit(s.front()))) return InvalidDuration(text);
   const std::string_view whole = TakeDigits(s);
   std::string_view fraction;
   if (!s.empty() && s.front() == '.') {
     s.remove_prefix(1);
     fraction = TakeDigits(s);
   }
-  if (whole.empty() && fraction.empty()) return Invalid(text);
+  if (whole.empty() && fraction.empty()) return InvalidDuration(text);
   size_t n = 0;
   while (n < s.size() && s[n] != '.' && !IsDigit(s[n])) ++n;
   const std::string_view name = s.substr(0, n);
@@ -77,9 +77,9 @@ Status TakeTerm(std::string_view& s, std::string_view text, uint64_t& total) {
   for (const Unit& unit : kUnits) {
     if (unit.name != name) continue;
     uint64_t value = 0;
-    if (!WholePart(whole, value) || value > kLimit / unit.nanos) return Invalid(text);
+    if (!WholePart(whole, value) || value > kLimit / unit.nanos) return InvalidDuration(text);
     value = value * unit.nanos + FractionPart(fraction, unit.nanos);
-    if (value > kLimit || total > kLimit - value) return Invalid(text);
+    if (value > kLimit || total > kLimit - value) return InvalidDuration(text);
     total += value;
     return Ok();
   }
@@ -110,7 +110,7 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
     s.remove_prefix(1);
   }
   if (s == "0") return std::chrono::nanoseconds(0);
-  if (s.empty()) return Invalid(text);
+  if (s.empty()) return InvalidDuration(text);
   uint64_t total = 0;
   while (!s.empty()) {
     if (Status term = TakeTerm(s, text, total); !term.ok()) return term.error();
@@ -119,7 +119,7 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
     // -(2^63) has no positive counterpart in int64: negate in unsigned arithmetic.
     return std::chrono::nanoseconds(static_cast<int64_t>(uint64_t{0} - total));
   }
-  if (total >= kLimit) return Invalid(text);
+  if (total >= kLimit) return InvalidDuration(text);
   return std::chrono::nanoseconds(static_cast<int64_t>(total));
 }
 

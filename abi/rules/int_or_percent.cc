@@ -14,7 +14,7 @@
 namespace kcm::rules {
 namespace {
 
-Error Invalid(const std::string& cause) {
+Error InvalidIntOrPercent(const std::string& cause) {
   return MakeError(Code::kInvalid, "invalid value for IntOrString: " + cause);
 }
 
@@ -34,11 +34,11 @@ Result<int64_t> IntOrPercent(Node value, int64_t total, Rounding rounding) {
   if (value.IsNumber()) return value.Int();
   std::string_view text = value.String();
   if (!value.IsString() || !text.ends_with('%')) {
-    return Invalid("invalid type: string is not a percentage");
+    return InvalidIntOrPercent("invalid type: string is not a percentage");
   }
   text.remove_suffix(1);
   const std::optional<int64_t> percent = ParseInt64(text);
-  if (!percent) return Invalid("invalid value " + GoQuote(value.String()));
+  if (!percent) return InvalidIntOrPercent("invalid value " + GoQuote(value.String()));
   const double exact = static_cast<double>(*percent) * static_cast<double>(total) / 100;
   // The API's counts are int32; beyond that a user's number must not become undefined behaviour.
   constexpr double kMost = 2147483647;

@@ -31,7 +31,7 @@ struct Lexeme {
   std::string_view text;
 };
 
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool IsBlankOfText(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool IsSymbol(char c) { return std::string_view("=!(),><").find(c) != std::string_view::npos; }
 
 class Lexer {
@@ -39,7 +39,7 @@ class Lexer {
   explicit Lexer(std::string_view text) : rest_(text) {}
 
   Lexeme Next() {
-    while (!rest_.empty() && IsBlank(rest_.front())) rest_.remove_prefix(1);
+    while (!rest_.empty() && IsBlankOfText(rest_.front())) rest_.remove_prefix(1);
     if (rest_.empty()) return {};
     return IsSymbol(rest_.front()) ? Symbol() : Word();
   }
@@ -74,7 +74,7 @@ class Lexer {
 
   Lexeme Word() {
     size_t n = 0;
-    while (n < rest_.size() && !IsBlank(rest_[n]) && !IsSymbol(rest_[n])) ++n;
+    while (n < rest_.size() && !IsBlankOfText(rest_[n]) && !IsSymbol(rest_[n])) ++n;
     const Lexeme word = Take(Token::kIdentifier, n);
     if (word.text == "in") return {Token::kIn, word.text};
     if (word.text == "notin") return {Token::kNotIn, word.text};

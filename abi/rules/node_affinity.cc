@@ -7,7 +7,7 @@
 namespace kcm::rules {
 namespace {
 
-std::optional<SelectorOperator> OperatorNamed(std::string_view name) {
+std::optional<SelectorOperator> NodeOperatorNamed(std::string_view name) {
   if (name == "In") return SelectorOperator::kIn;
   if (name == "NotIn") return SelectorOperator::kNotIn;
   if (name == "Exists") return SelectorOperator::kExists;
@@ -32,7 +32,7 @@ std::optional<NodeSelectorTerms::Term> NodeSelectorTerms::CompileTerm(Node term)
   Term compiled;
   std::vector<SelectorRequirement> requirements;
   for (const Node e : expressions.Items()) {
-    const std::optional<SelectorOperator> op = OperatorNamed(e.Get("operator").String());
+    const std::optional<SelectorOperator> op = NodeOperatorNamed(e.Get("operator").String());
     if (!op) return std::nullopt;
     Result<SelectorRequirement> r = MakeRequirement(e.Get("key").String(), *op, ValuesOf(e));
     if (!r.ok()) return std::nullopt;

@@ -36,7 +36,7 @@ struct Pieces {
   std::string_view suffix;
 };
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view TakeWhile(std::string_view& s, bool (*in)(char)) {
   size_t n = 0;
@@ -54,18 +54,18 @@ std::optional<Pieces> Split(std::string_view s) {
     p.negative = s.front() == '-';
     s.remove_prefix(1);
   }
-  p.whole = TakeWhile(s, IsDigit);
+  p.whole = TakeWhile(s, IsDecimal);
   p.whole.remove_prefix(std::min(p.whole.find_first_not_of('0'), p.whole.size()));
   if (p.whole.empty()) p.whole = "0";
   if (!s.empty() && s.front() == '.') {
     s.remove_prefix(1);
-    p.fraction = TakeWhile(s, IsDigit);
+    p.fraction = TakeWhile(s, IsDecimal);
   }
   p.suffix = s;
   TakeWhile(
       s, [](char c) { return std::string_view("eEinumkKMGTP").find(c) != std::string_view::npos; });
   if (!s.empty() && (s.front() == '+' || s.front() == '-')) s.remove_prefix(1);
-  TakeWhile(s, IsDigit);
+  TakeWhile(s, IsDecimal);
   if (!s.empty()) return std::nullopt;
   return p;
 }
@@ -76,7 +76,7 @@ std::optional<Suffix> Interpret(std::string_view text) {
   }
   if (text.size() < 2 || (text.front() != 'e' && text.front() != 'E')) return std::nullopt;
   text.remove_prefix(1);
-  if (text.front() == '+' && text.size() > 1 && IsDigit(text[1])) text.remove_prefix(1);
+  if (text.front() == '+' && text.size() > 1 && IsDecimal(text[1])) text.remove_prefix(1);
   int exponent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;

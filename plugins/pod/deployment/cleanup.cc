@@ -12,7 +12,7 @@ namespace kcm::pod::deployment {
 namespace {
 
 constexpr int64_t kDefaultHistoryLimit = 10;
-constexpr int64_t kUnlimited = std::numeric_limits<int32_t>::max();
+constexpr int64_t kKeepAll = std::numeric_limits<int32_t>::max();
 
 struct Candidate {
   size_t place;
@@ -34,7 +34,7 @@ bool IsEmptyAndObserved(const ReplicaSet& s) {
 std::vector<size_t> SetsToDelete(const Rollout& rollout) {
   const int64_t limit =
       rollout.deployment.root.Path("spec.revisionHistoryLimit").Int(kDefaultHistoryLimit);
-  if (limit == kUnlimited) return {};
+  if (limit == kKeepAll) return {};
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < rollout.sets.size(); ++i) {
     if (!rollout.IsOld(i) || rules::HasDeletionTimestamp(rollout.sets[i].root)) continue;

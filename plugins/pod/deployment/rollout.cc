@@ -13,7 +13,7 @@ namespace {
 
 using rules::Node;
 
-constexpr int64_t kUnlimited = std::numeric_limits<int32_t>::max();
+constexpr int64_t kNoDeadline = std::numeric_limits<int32_t>::max();
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Result<Deployment> DeploymentOf(Node root) {
                .paused = spec.Get("paused").Bool(),
                .deadline_seconds = std::nullopt};
   const Node deadline = spec.Get("progressDeadlineSeconds");
-  if (deadline.IsNumber() && deadline.Int() != kUnlimited) d.deadline_seconds = deadline.Int();
+  if (deadline.IsNumber() && deadline.Int() != kNoDeadline) d.deadline_seconds = deadline.Int();
   if (!d.rolling) return d;
   const Node update = strategy.Get("rollingUpdate");
   const Result<rules::RollingLimits> limits =

@@ -8,7 +8,6 @@ namespace kcm::pod::job {
 namespace {
 
 using rules::WallTime;
-using Type = Verdict::Type;
 
 constexpr char kUncounted[] = "uncountedTerminatedPods";
 
@@ -186,15 +185,15 @@ bool CountReleased(Json& status, const Uids& holding) {
 }
 
 bool RecordTarget(Json& status, Verdict& verdict, WallTime now) {
-  if (verdict.type == Type::kFailureTarget) {
+  if (verdict.type == Verdict::Type::kFailureTarget) {
     AppendTrueCondition(status, "FailureTarget", verdict, now);
-    verdict.type = Type::kFailed;
+    verdict.type = Verdict::Type::kFailed;
     return true;
   }
-  if (verdict.type != Type::kSuccessCriteriaMet) return false;
+  if (verdict.type != Verdict::Type::kSuccessCriteriaMet) return false;
   const bool recorded = HasTrueCondition(status, "SuccessCriteriaMet");
   if (!recorded) AppendTrueCondition(status, "SuccessCriteriaMet", verdict, now);
-  verdict.type = Type::kComplete;
+  verdict.type = Verdict::Type::kComplete;
   return !recorded;
 }
 
@@ -202,7 +201,7 @@ bool Finish(Json& status, const JobSpec& spec, const Features& features, const V
             int64_t terminating, WallTime now) {
   if (!verdict.IsSet() || HasUncounted(status)) return false;
   if (features.delayed_terminal_condition && terminating > 0) return false;
-  const bool complete = verdict.type == Type::kComplete;
+  const bool complete = verdict.type == Verdict::Type::kComplete;
   (void)EnsureCondition(status, complete ? "Complete" : "Failed", true, verdict.reason,
                         verdict.message, now);
   const std::string time = rules::FormatTime(now);

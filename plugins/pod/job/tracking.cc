@@ -8,8 +8,6 @@
 namespace kcm::pod::job {
 namespace {
 
-using Type = Verdict::Type;
-
 std::vector<const JobPod*> InOrder(const Tracked& job) {
   std::vector<const JobPod*> out;
   out.reserve(job.pods.size());
@@ -34,7 +32,7 @@ class Recorder {
       : status_(status),
         job_(job),
         out_(out),
-        unfinished_fail_(verdict.IsSet() && verdict.type != Type::kSuccessCriteriaMet),
+        unfinished_fail_(verdict.IsSet() && verdict.type != Verdict::Type::kSuccessCriteriaMet),
         succeeded_(Uncounted(status, "succeeded")),
         failed_(Uncounted(status, "failed")) {}
 

@@ -15,7 +15,6 @@
 namespace kcm::pod::job {
 
 using rules::Node;
-using Type = sdk::Change::Type;
 
 void Controller::OnChange(const sdk::Change& change) {
   if (change.watch() == kJobWatch.number) {
@@ -30,16 +29,16 @@ void Controller::OnChange(const sdk::Change& change) {
 void Controller::OnJobChange(const sdk::Change& change) {
   const Node job = change.object();
   switch (change.type()) {
-    case Type::kAdd: {
+    case sdk::Change::Type::kAdd: {
       const std::string_view manager = ExternalManager(job, context_.config().Gate("JobManagedBy"));
       if (!manager.empty()) metrics_.ExternallyManaged(manager);
       context_.queue().Add(change.Key());
       return;
     }
-    case Type::kUpdate:
+    case sdk::Change::Type::kUpdate:
       OnJobUpdate(change);
       return;
-    case Type::kDelete:
+    case sdk::Change::Type::kDelete:
       context_.queue().Add(change.Key());
       LookAfterPodsOf(change.ns(), job);
       memory_.Forget(change.uid());
@@ -88,12 +87,12 @@ void Controller::LookAfterPodsOf(std::string_view ns, Node job) const {
 
 void Controller::OnPodChange(const sdk::Change& change) {
   const Node was = change.old_object(), pod = change.object();
-  const bool gone = change.type() == Type::kDelete;
+  const bool gone = change.type() == sdk::Change::Type::kDelete;
   metrics_.TrackedTerminalPod(gone ? IsTrackedTerminalPod(pod) : IsTrackedTerminalPod(was),
                               !gone && IsTrackedTerminalPod(pod));
   if (gone) {
     OnPodDeletion(change, Deletion::kFinal);
-  } else if (change.type() == Type::kAdd) {
+  } else if (change.type() == sdk::Change::Type::kAdd) {
     OnPodAdd(change);
   } else if (change.resource_version() != change.old_resource_version()) {
     OnPodUpdate(change);

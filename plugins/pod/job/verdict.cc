@@ -11,7 +11,6 @@ namespace kcm::pod::job {
 namespace {
 
 using rules::Node;
-using Type = Verdict::Type;
 
 // An entry of this type that is True; one that a user set to False does not hide it.
 Node TrueCondition(Node status, std::string_view type) {
@@ -22,14 +21,15 @@ Node TrueCondition(Node status, std::string_view type) {
   return Node();
 }
 
-Verdict Recorded(Type type, Node condition) {
+Verdict Recorded(Verdict::Type type, Node condition) {
   return {type, std::string(condition.Get("reason").String()),
           std::string(condition.Get("message").String())};
 }
 
 Verdict Failure(const Features& features, const char* reason, const char* message) {
-  return {features.delayed_terminal_condition ? Type::kFailureTarget : Type::kFailed, reason,
-          message};
+  return {
+      features.delayed_terminal_condition ? Verdict::Type::kFailureTarget : Verdict::Type::kFailed,
+      reason, message};
 }
 
 std::optional<std::string> FailJobMessage(const Evidence& e) {
@@ -85,7 +85,7 @@ Verdict JudgeIndexes(const Evidence& e) {
       return Failure(e.features, "FailedIndexes", "Job has failed indexes");
   }
   if (std::optional<std::string> met = MatchSuccessPolicy(e.spec, indexes.succeeded))
-    return {Type::kSuccessCriteriaMet, "SuccessPolicy", std::move(*met)};
+    return {Verdict::Type::kSuccessCriteriaMet, "SuccessPolicy", std::move(*met)};
   return {};
 }
 
@@ -93,11 +93,11 @@ Verdict JudgeIndexes(const Evidence& e) {
 
 Verdict Judge(const Evidence& e) {
   if (const Node met = TrueCondition(e.status, "SuccessCriteriaMet"); met.Has())
-    return Recorded(Type::kSuccessCriteriaMet, met);
+    return Recorded(Verdict::Type::kSuccessCriteriaMet, met);
   if (const Node target = TrueCondition(e.status, "FailureTarget"); target.Has())
-    return Recorded(Type::kFailed, target);
+    return Recorded(Verdict::Type::kFailed, target);
   if (std::optional<std::string> message = FailJobMessage(e))
-    return {Type::kFailureTarget, "PodFailurePolicy", std::move(*message)};
+    return {Verdict::Type::kFailureTarget, "PodFailurePolicy", std::move(*message)};
   if (e.failed > e.spec.backoff_limit || RestartsExceedLimit(e)) {
     return Failure(e.features, "BackoffLimitExceeded",
                    "Job has reached the specified backoff limit");
@@ -120,8 +120,8 @@ bool IsComplete(const JobSpec& spec, int64_t succeeded, int64_t active) {
 }
 
 Verdict CompletionsReached(const Features& features) {
-  Verdict out{.type = features.delayed_terminal_condition ? Type::kSuccessCriteriaMet
-                                                          : Type::kComplete};
+  Verdict out{.type = features.delayed_terminal_condition ? Verdict::Type::kSuccessCriteriaMet
+                                                          : Verdict::Type::kComplete};
   if (features.success_policy) {
     out.reason = "CompletionsReached";
     out.message = "Reached expected number of succeeded pods";

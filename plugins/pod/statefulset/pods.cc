@@ -13,11 +13,6 @@
 #include "plugins/pod/statefulset/reconciler.h"
 
 namespace kcm::pod::statefulset {
-namespace {
-
-constexpr int64_t kMostAtOnce = 500;
-
-}  // namespace
 
 // All at once: their claims, then those that have all of them.
 Status Reconciler::CreatePods(const std::vector<int64_t>& slots) {

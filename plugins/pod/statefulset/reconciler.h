@@ -29,6 +29,9 @@
 
 namespace kcm::pod::statefulset {
 
+// Most pods that are created or changed at once; the source of the rule is SlowStart's header.
+constexpr int64_t kMostAtOnce = 500;
+
 // What feature gates turn on.
 struct Features {
   bool semantic_revisions = true;  // a server's new defaults are no new revision

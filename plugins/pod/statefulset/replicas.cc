@@ -15,12 +15,6 @@ namespace kcm::pod::statefulset {
 
 using rules::Node;
 
-namespace {
-
-constexpr int64_t kMostAtOnce = 500;
-
-}  // namespace
-
 // One slot after the other, or all of them in growing batches.
 Result<Reconciler::Flow> Reconciler::FillSlots() {
   if (set_.monotonic) {

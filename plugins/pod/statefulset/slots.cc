@@ -15,8 +15,8 @@ using rules::WallTime;
 
 namespace {
 
-std::string_view NameOf(Node pod) { return pod.Path("metadata.name").String(); }
-int64_t OrdinalOf(Node pod) { return ParsePodName(NameOf(pod)).ordinal; }
+std::string_view PodNameOf(Node pod) { return pod.Path("metadata.name").String(); }
+int64_t OrdinalOf(Node pod) { return ParsePodName(PodNameOf(pod)).ordinal; }
 
 bool IsOutdated(const UpdateView& view, size_t place) {
   return RevisionOf(view.pods[place]) != view.update_revision;
@@ -42,7 +42,7 @@ Slots Arrange(const Spec& set, std::span<const Node> pods) {
     if (ordinal < 0) continue;
     if (!set.InRange(ordinal)) {
       out.condemned.push_back(i);
-    } else if (NameOf(pods[i]) == PodName(set.name, ordinal)) {
+    } else if (PodNameOf(pods[i]) == PodName(set.name, ordinal)) {
       out.pods[ordinal - set.start] = i;
     }
   }

@@ -11,7 +11,7 @@
 namespace kcm::harness {
 namespace {
 
-const char* const kUser = "system:serviceaccount:kube-system:namespace-controller";
+const char* const kNamespaceUser = "system:serviceaccount:kube-system:namespace-controller";
 
 class NamespaceDiscovery : public ::testing::Test {
  protected:
@@ -95,7 +95,7 @@ TEST_F(NamespaceDiscovery, NS_12_AResourceWithoutCollectionDeleteIsDeletedOneByO
       "n1 is gone", [&] { return Gone(); }, 60s, 500ms);
   std::vector<std::string> single;
   for (const auto& e : cluster.Audit()) {
-    if (e.user != kUser || e.method != "DELETE" || !e.uri.starts_with(widgets)) continue;
+    if (e.user != kNamespaceUser || e.method != "DELETE" || !e.uri.starts_with(widgets)) continue;
     EXPECT_NE(e.uri, widgets) << "the verb is known to be missing";
     single.push_back(e.uri.substr(widgets.size()));
   }

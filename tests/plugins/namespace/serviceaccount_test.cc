@@ -9,7 +9,7 @@
 namespace kcm::harness {
 namespace {
 
-Json Object(const std::string& kind, const std::string& name, const std::string& ns = "") {
+Json NewObject(const std::string& kind, const std::string& name, const std::string& ns = "") {
   Json out{{"apiVersion", "v1"}, {"kind", kind}, {"metadata", {{"name", name}}}};
   if (!ns.empty()) out["metadata"]["namespace"] = ns;
   return out;
@@ -21,7 +21,7 @@ class ServiceAccountController : public ::testing::Test {
     return cluster.Find("serviceaccounts", "default", ns).has_value();
   }
   void CreateNamespace(const std::string& name) {
-    cluster.Create(Object("Namespace", name));
+    cluster.Create(NewObject("Namespace", name));
     cluster.Settle();
   }
   // POSTs of accounts into `ns` by the controller since the last look at the audit log.
@@ -68,7 +68,7 @@ TEST_F(ServiceAccountController, SA_03_AnExistingDefaultIsNeverChanged) {
 TEST_F(ServiceAccountController, SA_04_OtherAccountsAreNotRestored) {
   CreateNamespace("n");
   const Json before = cluster.Get("serviceaccounts", "default", "n");
-  cluster.Create(Object("ServiceAccount", "other", "n"));
+  cluster.Create(NewObject("ServiceAccount", "other", "n"));
   cluster.Delete("serviceaccounts", "other", Json::object(), "n");
   cluster.Advance(60s);
   EXPECT_FALSE(cluster.Find("serviceaccounts", "other", "n").has_value());
@@ -77,7 +77,7 @@ TEST_F(ServiceAccountController, SA_04_OtherAccountsAreNotRestored) {
 
 TEST_F(ServiceAccountController, SA_05_TerminatingNamespacesGetNone) {
   CreateNamespace("n");
-  Json held = Object("ConfigMap", "held", "n");
+  Json held = NewObject("ConfigMap", "held", "n");
   held["metadata"]["finalizers"] = {"example.com/hold"};
   cluster.Create(held);
   cluster.Delete("namespaces", "n");
@@ -93,7 +93,7 @@ TEST_F(ServiceAccountController, SA_05_TerminatingNamespacesGetNone) {
 
 TEST_F(ServiceAccountController, SA_06_ANamespaceMadeWhileTheControllerWasDown) {
   ASSERT_EQ(cluster.StopHost(), 0);
-  cluster.Create(Object("Namespace", "n"));
+  cluster.Create(NewObject("Namespace", "n"));
   ASSERT_FALSE(HasDefault("n"));
   cluster.StartHost();
   EXPECT_TRUE(HasDefault("n"));
@@ -102,7 +102,7 @@ TEST_F(ServiceAccountController, SA_06_ANamespaceMadeWhileTheControllerWasDown) 
 TEST_F(ServiceAccountController, SA_07_ManyNamespacesAtOnce) {
   ASSERT_EQ(cluster.StopHost(), 0);
   cluster.StartHost({"--kube-api-qps=20", "--kube-api-burst=30"});  // the defaults
-  for (int i = 0; i < 200; ++i) cluster.Create(Object("Namespace", "n" + std::to_string(i)));
+  for (int i = 0; i < 200; ++i) cluster.Create(NewObject("Namespace", "n" + std::to_string(i)));
   cluster.Advance(60s);
   for (int i = 0; i < 200; ++i) EXPECT_TRUE(HasDefault("n" + std::to_string(i))) << i;
 }
@@ -135,7 +135,7 @@ TEST_F(ServiceAccountController, SA_09_AnAccountOfSomebodyElseIsNoError) {
   (void)cluster.Audit();
   CreateNamespace("n");
   ASSERT_FALSE(HasDefault("n"));
-  cluster.Create(Object("ServiceAccount", "default", "n"));
+  cluster.Create(NewObject("ServiceAccount", "default", "n"));
   cluster.Advance(5min);
   EXPECT_EQ(Creates("n"), 0) << "one that the fault answered is not in the audit log";
 }

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-rules::WallTime At(int64_t s) { return rules::WallTime(seconds(s)); }
+rules::WallTime AtSecond(int64_t s) { return rules::WallTime(seconds(s)); }
 
 TEST(NamespaceLeftovers, CountsItemsAndEachFinalizer) {
   const json list = json::parse(R"({"items":[
@@ -59,11 +59,12 @@ TEST(NamespaceLeftovers, LongestGracePeriodOfLivingPods) {
 }
 
 TEST(NamespaceLeftovers, EstimateEndsWithTheNamespacesOwnAge) {
-  EXPECT_EQ(StillToWait(30, At(100), At(129)), 30);
-  EXPECT_EQ(StillToWait(30, At(100), At(130)), 0);
-  EXPECT_EQ(StillToWait(0, At(100), At(100)), 0);
-  EXPECT_EQ(StillToWait(30, At(100), At(50)), 30) << "a clock that is behind the server's";
-  EXPECT_EQ(StillToWait(30, rules::WallTime::min(), At(100)), 0) << "no deletionTimestamp";
+  EXPECT_EQ(StillToWait(30, AtSecond(100), AtSecond(129)), 30);
+  EXPECT_EQ(StillToWait(30, AtSecond(100), AtSecond(130)), 0);
+  EXPECT_EQ(StillToWait(0, AtSecond(100), AtSecond(100)), 0);
+  EXPECT_EQ(StillToWait(30, AtSecond(100), AtSecond(50)), 30)
+      << "a clock that is behind the server's";
+  EXPECT_EQ(StillToWait(30, rules::WallTime::min(), AtSecond(100)), 0) << "no deletionTimestamp";
 }
 
 TEST(NamespaceLeftovers, Wait) {

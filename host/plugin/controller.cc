@@ -13,10 +13,15 @@ namespace {
 constexpr auto kLedgerRecheck = std::chrono::milliseconds(5);
 constexpr size_t kTrimAt = 4096;
 
+// So many conflicts of a key in a row (80 s of the usual back-off) are caches that are behind; more
+// are a failure that somebody has to see.
+constexpr int kQuietConflicts = 14;
+
 // Nothing that an operator could mend: this run came too early (another writer, or its own writes,
 // are not in the caches yet), or this process may not write any more.
-bool IsOnlyAWait(const Error& e) {
-  return e.code == Code::kConflict || e.code == Code::kFenced || e.code == Code::kStopped;
+bool IsOnlyAWait(const Error& e, int failures) {
+  if (e.code == Code::kConflict) return failures < kQuietConflicts;
+  return e.code == Code::kFenced || e.code == Code::kStopped;
 }
 
 }  // namespace
@@ -296,13 +301,14 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
       errors_.fetch_add(1, std::memory_order_relaxed);
       break;
   }
-  if (max_retries >= 0 && queue.NumRequeues(key) >= max_retries) {
+  const int failures = queue.NumRequeues(key);
+  if (max_retries >= 0 && failures >= max_retries) {
     shared_.log.Error(error.message, "Error syncing, dropping key out of the queue",
                       {{"key", key}});
     queue.Forget(key);
     return;
   }
-  if (outcome.kind == KCM_OUTCOME_RETRY && IsOnlyAWait(error)) {
+  if (outcome.kind == KCM_OUTCOME_RETRY && IsOnlyAWait(error, failures)) {
     shared_.log.Info(2, "Sync came too early, requeuing",
                      {{"key", key}, {"reason", error.message}});
   } else {

@@ -34,6 +34,26 @@ TEST_F(SharedRules, SHR_01_AdoptsAnOrphanThenCountsIt) {
       "it is deleted", [&] { return IsGoing("o"); }, 5s);
 }
 
+// A conflict or two are caches that are behind; one that never ends is a failure to be told of.
+TEST_F(SharedRules, ConflictsThatGoOnAreLoggedAsErrors) {
+  const auto told = [&] {
+    return std::ranges::any_of(cluster.log(), [](const std::string& line) {
+      return line.find("Error syncing") != std::string::npos;
+    });
+  };
+  devcluster::Server::Fault conflict;
+  conflict.method = "PUT";
+  conflict.path_regex = ".*/replicasets/a/status";
+  conflict.status = 409;
+  conflict.reason = "Conflict";
+  conflict.times = -1;
+  cluster.server().AddFault(conflict);
+  cluster.Create(Workload("ReplicaSet", "a", 1));
+  cluster.Advance(10s);
+  EXPECT_FALSE(told());
+  cluster.Until("the operator is told", told, 3min, 1s);
+}
+
 TEST_F(SharedRules, SHR_02_ReleasesAPodThatDoesNotMatchAnyMore) {
   Create("a", 1);
   const std::string p = Name(PodsOf("a")[0]);

@@ -41,18 +41,23 @@ function(kcm_plugin)
     set(A_DIR ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
   if(NOT A_SOURCES)
-    file(GLOB_RECURSE A_SOURCES CONFIGURE_DEPENDS ${A_DIR}/*.cc)
+    file(GLOB A_SOURCES CONFIGURE_DEPENDS ${A_DIR}/*.cc)
   endif()
   add_library(${A_NAME} MODULE ${A_SOURCES})
   kcm_publish(${A_NAME} ${A_AS} ${A_DIR})
   target_link_libraries(${A_NAME} PRIVATE kcm_sdk ${A_PRIVATE} kcm_flags)
-  set_target_properties(${A_NAME} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/plugins)
-  target_link_options(${A_NAME} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plugin.map
+  kcm_plugin_links(${A_NAME})
+  set_target_properties(${A_NAME} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/plugins)
+endfunction()
+
+# What every plugin .so is linked with, also those that tests build.
+function(kcm_plugin_links name)
+  set_target_properties(${name} PROPERTIES PREFIX "" LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plugin.map)
+  target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plugin.map
     -Wl,--gc-sections -Wl,--exclude-libs,ALL)
   if(NOT KCM_FLAVOUR MATCHES "asan|tsan")
-    target_link_options(${A_NAME} PRIVATE -Wl,-z,defs)
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
   endif()
-  set_target_properties(${A_NAME} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plugin.map)
 endfunction()
 
 function(kcm_test)

@@ -3,6 +3,7 @@
 #include "host/plugin/controller.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kcm/rules/go_duration.h"
 
@@ -127,7 +128,7 @@ void Controller::StopInTime() {
     const std::optional<Waiting> waiting = self->WaitsFor();
     return waiting ? std::optional(waiting->open) : std::nullopt;
   };
-  e.end = [self = shared_from_this()] { self->Stop(); };
+  e.end = [self = shared_from_this()] { self->Retire(self->End()); };
   if (const std::shared_ptr<Instance> present = Current()) e.build = present->image().build();
   const std::shared_ptr<Instance> present = Current();
   if (!retired_->End(std::move(e), environment_->swap_timeout) && present) present->Fence();
@@ -344,7 +345,9 @@ void Controller::RunTasks(Instance& instance, uint32_t task, clock::Duration per
   }
 }
 
-void Controller::Stop() {
+void Controller::Stop() { (void)End(); }
+
+Services Controller::End() {
   stopped_ = true;
   // Ends the waits of an activation that is under way, then waits for it.
   if (const std::shared_ptr<Instance> present = Current()) present->CancelAll();
@@ -365,7 +368,7 @@ void Controller::Stop() {
     instance_.reset();
   }
   instance.reset();
-  services_ = {};
+  return std::exchange(services_, {});
 }
 
 Status Controller::Health() const {

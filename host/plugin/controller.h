@@ -70,8 +70,9 @@ class Controller : public std::enable_shared_from_this<Controller> {
   Status Activate(client::Cancellation* cancel);
   // Everything of the present generation ends; joins. Takes as long as the plugin does.
   void Stop();
-  // Stop, waited for no longer than the swap timeout. What has not ended by then is fenced and goes
-  // on ending in `retired`, which keeps the controller. REQUIRES: owned by a shared_ptr.
+  // Stop, waited for no longer than the swap timeout; its Events are written still. What has not
+  // ended by then is fenced and goes on ending in `retired`, which keeps the controller. REQUIRES:
+  // owned by a shared_ptr.
   void StopInTime();
 
   // Another build takes over (design 9). On an error the old one is at work again, as before. The
@@ -121,6 +122,8 @@ class Controller : public std::enable_shared_from_this<Controller> {
                               const std::shared_ptr<Instance>& next, std::shared_ptr<Image> image,
                               const ControllerDeclaration* declaration, Services services,
                               client::Cancellation* cancel);
+  // Stop. Gives what the last generation wrote with.
+  Services End();
   // Ends an instance that is over, on a thread that may wait. True: within a third of the swap
   // timeout, or at once when it is known to hang.
   bool Retire(std::shared_ptr<Instance> instance);

@@ -19,6 +19,11 @@ bool Retired::End(Ending what, clock::Duration limit) {
   work->what = std::move(what);
   work->since = now;
   std::unique_lock lock(mutex_);
+  if (hurrying_ && work->what.hurry) {
+    lock.unlock();
+    work->what.hurry();
+    lock.lock();
+  }
   works_.push_back(work);
   work->thread = clock::StartBusyThread(*clock_, [this, work] {
     work->what.end();
@@ -98,6 +103,7 @@ bool Retired::Wait(clock::MonoTime deadline) {
   std::vector<std::function<void()>> hurry;
   {
     const std::lock_guard lock(mutex_);
+    hurrying_ = true;  // for what is still to come
     for (const auto& w : works_)
       if (w->what.hurry) hurry.push_back(w->what.hurry);
   }

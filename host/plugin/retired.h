@@ -68,6 +68,7 @@ class Retired {
   std::condition_variable cv_;
   Works works_;              // guarded by mutex_
   bool some_ended_ = false;  // guarded by mutex_
+  bool hurrying_ = false;    // the host is stopping; guarded by mutex_
 };
 
 }  // namespace kcm::host::plugin

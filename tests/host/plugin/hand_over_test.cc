@@ -2,6 +2,9 @@
 // What a swap waits for beside reconciles, and what the new build's declaration changes.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <set>
+
 #include "host/plugin/plugin_cluster.h"
 
 namespace kcm::test {
@@ -133,6 +136,27 @@ TEST(HandOver, EventsThatWaitAreWrittenWhenTheirSourceChanges) {
   ExpectStamp(cluster, "five", "b");
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("duties"))), "");
   EXPECT_EQ(cluster.StopHost(), 0);
+}
+
+TEST(HandOver, EventsThatWaitAreWrittenWhenTheirPluginIsRemoved) {
+  PluginCluster cluster({Probe("duties")});
+  devcluster::Server::Fault fault;
+  fault.method = "POST";
+  fault.path_regex = "/events";
+  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
+  fault.times = -1;
+  cluster.server().AddFault(fault);
+  ExpectStamp(cluster, "one", "a");
+  std::filesystem::remove(cluster.InDir("duties.so"));
+  EXPECT_FALSE(cluster.Rescan(false));
+  EXPECT_TRUE(cluster.Plugin("duties").is_null());
+  EXPECT_EQ(cluster.Mapped("duties.so"), 0);
+  ASSERT_TRUE(cluster.List("events").empty());
+  cluster.server().ClearFaults();
+  cluster.Advance(30s);
+  const std::vector<Json> events = cluster.List("events");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["involvedObject"].value("name", ""), "one");
 }
 
 }  // namespace

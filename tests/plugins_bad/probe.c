@@ -56,7 +56,6 @@ struct kcm_controller {
   const kcm_object_api* object;
   const kcm_cancel_api* cancel;
   uint32_t generation;
-  uint32_t runs;
 };
 
 static kcm_str str(const char* text) {
@@ -230,7 +229,6 @@ static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_out
   kcm_answer* answer = NULL;
   kcm_str mode, seen;
   int32_t code;
-  ++self->runs;
 #ifdef PROBE_EXIT
   exit(0);
 #endif

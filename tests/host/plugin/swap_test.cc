@@ -142,7 +142,7 @@ TEST(PluginSwap, WaitingRunIsAskedToEnd) {
   cluster.Settle();
   EXPECT_EQ(cluster.StampOf("slow"), "");
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
-  EXPECT_NEAR(cluster.Plugin("probe")["lastPauseMs"].get<double>(), 20000, 500)
+  EXPECT_NEAR(cluster.Plugin("probe")["lastPauseMs"].get<double>(), 20000, 3000)
       << "two thirds of the time, then the run is cancelled";
   EXPECT_EQ(cluster.StampOf("slow"), "b") << "the cancelled run's key was lost";
 }

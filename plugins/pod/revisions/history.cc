@@ -19,18 +19,43 @@ using rules::Node;
 
 void History::Read(const rules::LabelSelector& selector) {
   items_.clear();
-  const std::string_view ns = owner_.Namespace();
-  const std::string orphans = "orphan:" + std::string(ns);
+  const std::string orphans = "orphan:" + std::string(owner_.Namespace());
   for (const std::string_view owner : {owner_.Uid(), std::string_view(orphans)}) {
-    sdk::ObjectList<sdk::WholeRef> found = source_.cache.List(
-        source_.watch, {.index = source_.by_controller, .index_value = owner, .ns = ns});
+    sdk::ObjectList<sdk::WholeRef> found = CachedOf(owner);
     for (sdk::WholeRef& revision : found.items()) {
       if (selector.Matches(revision.Root().Path("metadata.labels")))
         items_.push_back(std::move(revision));
     }
   }
+  Sort();
+}
+
+sdk::ObjectList<sdk::WholeRef> History::CachedOf(std::string_view owner) const {
+  return source_.cache.List(
+      source_.watch,
+      {.index = source_.by_controller, .index_value = owner, .ns = owner_.Namespace()});
+}
+
+void History::Sort() {
   std::sort(items_.begin(), items_.end(),
             [](const auto& x, const auto& y) { return rules::RevisionBefore(x.Root(), y.Root()); });
+}
+
+Status History::Claim(const rules::LabelSelector& selector) {
+  items_.clear();
+  Claimer claimer(run_, owner_resource_, kControllerRevisions, owner_.Root());
+  const std::string orphans = "orphan:" + std::string(owner_.Namespace());
+  for (const std::string_view owner : {owner_.Uid(), std::string_view(orphans)}) {
+    sdk::ObjectList<sdk::WholeRef> found = CachedOf(owner);
+    for (sdk::WholeRef& revision : found.items()) {
+      const bool matches = selector.Matches(revision.Root().Path("metadata.labels"));
+      if (!claimer.Claims(revision.Root(), matches)) continue;
+      std::optional<sdk::WholeRef>& adopted = claimer.adopted();
+      items_.push_back(adopted ? std::move(*adopted) : std::move(revision));
+    }
+  }
+  Sort();
+  return claimer.result();
 }
 
 Status History::Adopt() {
@@ -123,12 +148,25 @@ Status History::Renumber(size_t place, int64_t revision) {
   return Ok();
 }
 
+Status History::SetLabel(size_t place, std::string_view label, std::string_view value) {
+  sdk::Edit edit(items_[place]);
+  edit.json()["metadata"]["labels"][std::string(label)] = value;
+  Result<sdk::WholeRef> answer = run_.client().Update(kControllerRevisions, edit);
+  if (!answer.ok()) return answer.error();
+  items_[place] = std::move(*answer);
+  return Ok();
+}
+
+Status History::Delete(size_t place) {
+  Status gone = run_.client().Delete(kControllerRevisions, owner_.Namespace(), name(place),
+                                     {.uid = items_[place].Uid()});
+  return !gone.ok() && rules::IsNotFound(gone.error()) ? Ok() : gone;
+}
+
 Status History::Truncate(const std::function<bool(std::string_view name)>& is_live, int64_t limit) {
   for (const size_t place : rules::RevisionsToDelete(nodes(), is_live, limit)) {
     if (rules::HasDeletionTimestamp(node(place))) continue;
-    const Status gone = run_.client().Delete(kControllerRevisions, owner_.Namespace(), name(place),
-                                             {.uid = items_[place].Uid()});
-    if (!gone.ok() && !rules::IsNotFound(gone.error())) return gone;
+    if (const Status gone = Delete(place); !gone.ok()) return gone;
   }
   return Ok();
 }

@@ -44,6 +44,9 @@ class History {
   // Makes nobody's ones the owner's, after a look at the live owner. An owner that is being deleted
   // adopts nothing.
   Status Adopt();
+  // Read() and more, as pods are claimed: nobody's ones that match are adopted, the owner's that do
+  // not match are released (1.4).
+  Status Claim(const rules::LabelSelector& selector);
 
   size_t size() const { return items_.size(); }
   // In order; valid until the next call that changes the history.
@@ -62,12 +65,22 @@ class History {
   // one.
   Status Renumber(size_t place, int64_t revision);
 
+  // Gives the revision a label by an update of the cached object.
+  Status SetLabel(size_t place, std::string_view label, std::string_view value);
+
+  // One that is gone already is no error. Places stay.
+  Status Delete(size_t place);
+
   // Deletes what is not live beyond `limit`, lowest first, up to the first failure.
   Status Truncate(const std::function<bool(std::string_view name)>& is_live, int64_t limit);
 
   rules::OwnerReference Reference() const;
 
  private:
+  // Those of one owner, by its uid or `orphan:<namespace>`.
+  sdk::ObjectList<sdk::WholeRef> CachedOf(std::string_view owner) const;
+  void Sort();
+
   const sdk::Run& run_;
   const sdk::Clock clock_;
   const Source source_;

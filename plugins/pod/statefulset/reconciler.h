@@ -86,7 +86,6 @@ class Reconciler {
   Status ChooseRevisions();
   bool IsNewestKnownToFit(std::string_view data) const;
   Result<size_t> ChooseUpdateRevision(const std::string& data);
-  Result<std::string> DataToStore() const;
   Result<size_t> CreateRevision();
 
   // replicas.cc: what a slot, a condemned pod, an outdated pod needs

@@ -5,13 +5,13 @@
 
 #include "kcm/rules/controller_revision.h"
 #include "kcm/rules/json_node.h"
+#include "plugins/pod/resources.h"
+#include "plugins/pod/revisions/served_data.h"
 #include "plugins/pod/statefulset/reconciler.h"
 
 namespace kcm::pod::statefulset {
 namespace {
 
-// API servers up to this minor version show `creationTimestamp: null` in a template as JSON.
-constexpr int kLastMinorWithNullTimes = 33;
 // Nobody has that many revisions of other data under our names by chance; the next reconcile would
 // go on.
 constexpr int kMostCollisions = 100;
@@ -59,28 +59,9 @@ Result<size_t> Reconciler::ChooseUpdateRevision(const std::string& data) {
   return history_.size() - 1;
 }
 
-// The data as bytes that a reference manager would store: the template as the server serves it.
-Result<std::string> Reconciler::DataToStore() const {
-  const Result<int> minor = run_.discovery().ServerMinor();
-  if (!minor.ok()) return minor.error();
-  if (*minor > kLastMinorWithNullTimes) return rules::RevisionData(set_.Template());
-  // What the cache holds does not tell a null time from none.
-  const Result<std::string> raw = client_.Raw("/apis/apps/v1/namespaces/" + std::string(set_.ns) +
-                                              "/statefulsets/" + std::string(set_.name));
-  if (!raw.ok()) return raw.error();
-  const nlohmann::json served = nlohmann::json::parse(*raw, nullptr, false);
-  const rules::Node live = rules::JsonNode(served);
-  if (live.Path("metadata.uid").String() != set_.uid ||
-      live.Path("metadata.generation").Int() != set_.root.Path("metadata.generation").Int()) {
-    return MakeError(Code::kConflict,
-                     "statefulset " + object_.Key() + " has changed: its cache is behind");
-  }
-  return rules::RevisionData(live.Path("spec.template"));
-}
-
 // Another name while the one at hand belongs to other data.
 Result<size_t> Reconciler::CreateRevision() {
-  const Result<std::string> data = DataToStore();
+  const Result<std::string> data = ServedRevisionData(run_, kStatefulSets, object_);
   if (!data.ok()) return data.error();
   const std::string hash = rules::RevisionHash(*data, collision_count_);
   rules::NewRevision fresh{.ns = set_.ns,

@@ -3,6 +3,8 @@
 #include "kcm/sdk/controller.h"
 #include "plugins/pod/cronjob/controller.h"
 #include "plugins/pod/cronjob/declaration.h"
+#include "plugins/pod/daemonset/controller.h"
+#include "plugins/pod/daemonset/declaration.h"
 #include "plugins/pod/deployment/controller.h"
 #include "plugins/pod/deployment/declaration.h"
 #include "plugins/pod/disruption/controller.h"
@@ -22,6 +24,7 @@
 
 KCM_PLUGIN("pod", "0.1.0", "kcm-host",
            KCM_CONTROLLER(kcm::pod::cronjob::Controller, kcm::pod::cronjob::kDeclaration),
+           KCM_CONTROLLER(kcm::pod::daemonset::Controller, kcm::pod::daemonset::kDeclaration),
            KCM_CONTROLLER(kcm::pod::deployment::Controller, kcm::pod::deployment::kDeclaration),
            KCM_CONTROLLER(kcm::pod::disruption::Controller, kcm::pod::disruption::kDeclaration),
            KCM_CONTROLLER(kcm::pod::podgc::Controller, kcm::pod::podgc::kDeclaration),

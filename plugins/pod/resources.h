@@ -25,6 +25,8 @@ inline constexpr sdk::Resource kPodDisruptionBudgets{.group = "policy",
                                                      .version = "v1",
                                                      .resource = "poddisruptionbudgets",
                                                      .kind = "PodDisruptionBudget"};
+inline constexpr sdk::Resource kDaemonSets{
+    .group = "apps", .version = "v1", .resource = "daemonsets", .kind = "DaemonSet"};
 inline constexpr sdk::Resource kStatefulSets{
     .group = "apps", .version = "v1", .resource = "statefulsets", .kind = "StatefulSet"};
 inline constexpr sdk::Resource kControllerRevisions{.group = "apps",

@@ -143,28 +143,40 @@ TEST_F(SharedRules, SHR_07_ARestartWritesNothing) {
   EXPECT_EQ(cluster.HostWrites(), std::vector<std::string>());
 }
 
-// SHR-08 speaks of five kinds; these are the two of them that exist here.
-TEST_F(SharedRules, StatusWritesKeepForeignMetadata) {
-  for (const char* kind : {"ReplicaSet", "Deployment"}) {
+TEST_F(SharedRules, SHR_08_StatusWritesKeepForeignMetadata) {
+  cluster.Create({{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", "n1"}}}});
+  cluster.MergePatch("nodes", "n1", {{"spec", {{"taints", nullptr}}}}, "");
+  const std::pair<const char*, const char*> kinds[] = {
+      {"ReplicaSet", "replicasets"}, {"ReplicationController", "replicationcontrollers"},
+      {"Deployment", "deployments"}, {"StatefulSet", "statefulsets"},
+      {"DaemonSet", "daemonsets"},
+  };
+  for (const auto& [kind, resource] : kinds) {
     Json w = Workload(kind, "w", 1, Json::object(), kind);
     w["metadata"]["annotations"] = {{"team", "x"}};
     w["metadata"]["finalizers"] = {"example.com/hold"};
+    if (w["kind"] == "ReplicationController") {
+      w["apiVersion"] = "v1";
+      w["spec"]["selector"] = {{"app", kind}};
+    }
+    if (w["kind"] == "StatefulSet") w["spec"]["serviceName"] = "s";
+    if (w["kind"] == "DaemonSet") w["spec"].erase("replicas");
     cluster.Create(w);
   }
   Settle();
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 22; ++i) {
     for (const Json& p : cluster.List("pods"))
       i % 2 == 0 ? cluster.MakeReady(Name(p)) : cluster.MakeNotReady(Name(p));
     Settle();
   }
-  int writes = 0;
-  for (const std::string& w : cluster.HostWrites())
-    writes += w.find("/w/status") != std::string::npos ? 1 : 0;
-  EXPECT_GE(writes, 20);
-  for (const char* resource : {"replicasets", "deployments"}) {
+  const std::vector<std::string> writes = cluster.HostWrites();
+  for (const auto& [kind, resource] : kinds) {
+    const std::string end = "/" + std::string(resource) + "/w/status";
+    EXPECT_GE(std::ranges::count_if(writes, [&](const auto& w) { return w.ends_with(end); }), 20)
+        << kind;
     const Json w = cluster.Get(resource, "w");
-    EXPECT_EQ(Annotation(w, "team"), "x") << resource;
-    EXPECT_EQ(w["metadata"]["finalizers"], (Json{"example.com/hold"})) << resource;
+    EXPECT_EQ(Annotation(w, "team"), "x") << kind;
+    EXPECT_EQ(w["metadata"]["finalizers"], (Json{"example.com/hold"})) << kind;
   }
 }
 

@@ -202,6 +202,56 @@ TEST_F(DaemonSetUpdate, DS_24_AMoveToOtherNodesIsNoUpdate) {
   EXPECT_EQ(Alive(), (Nodes{"n3", "n4"}));
 }
 
+// Creates are expected to show up first: what is missing would count as unavailable, or be made
+// twice.
+TEST_F(DaemonSetUpdate, AnUpdateWaitsForWhatWasJustBegun) {
+  CreateNodes(2);
+  CreateReady(Daemon(Rolling(3)));
+  ASSERT_EQ(cluster.StopHost(), 0);
+  CreateNode("n3");
+  cluster.MergePatch("daemonsets", "d",
+                     {{"spec", {{"template", PodTemplate({{"app", "x"}}, "nginx:2")}}}});
+  (void)cluster.HostWrites();
+  cluster.StartHost();
+  Settle();
+  std::string order;  // of creates, statuses and deletes of pods
+  for (const std::string& write : cluster.HostWrites()) {
+    if (write.ends_with("/daemonsets/d/status")) order += 's';
+    if (write.find("/pods") == std::string::npos) continue;
+    order += write.rfind("POST ", 0) == 0 ? 'c' : 'd';
+  }
+  EXPECT_EQ(order.substr(0, 2), "cs") << order;
+  EXPECT_EQ(std::ranges::count(order, 'd'), 2) << order;
+  EXPECT_EQ(Alive(), Nodes{"n3"});
+}
+
+TEST_F(DaemonSetUpdate, AGenerationCountsAsObservedOnceItWasActedUpon) {
+  CreateNodes(3);
+  CreateReady(Daemon(Rolling(1)));
+  // From now on the cache of pods shows nothing new.
+  devcluster::Server::Fault fault;
+  fault.path_regex = "/pods\\?.*(watch=true|resourceVersion=)";
+  fault.times = -1;
+  fault.status = 429;
+  cluster.server().AddFault(fault);
+  cluster.LetCachesLag(true);
+  cluster.server().CloseWatches();
+  cluster.Advance(2s);
+  SetImage("nginx:2");
+  EXPECT_EQ(Alive().size(), 2u);
+  EXPECT_EQ(Count("observedGeneration"), 2);
+  Patch(Rolling(2));
+  cluster.Advance(5s);
+  EXPECT_EQ(Alive().size(), 2u) << "one deletion has not been seen yet";
+  EXPECT_EQ(Count("observedGeneration"), 2);
+  cluster.server().ClearFaults();
+  cluster.Advance(65s);
+  cluster.LetCachesLag(false);
+  Settle();
+  EXPECT_EQ(Alive().size(), 1u);
+  EXPECT_EQ(Count("observedGeneration"), 3);
+}
+
 TEST_F(DaemonSetUpdate, AForeignNameIsACollision) {
   CreateNode("n1");
   CreateReady(Daemon(Rolling(1)));

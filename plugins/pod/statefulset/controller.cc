@@ -67,6 +67,7 @@ void Controller::OnOwnChange(const sdk::Change& change) {
   if (!gone.empty()) {
     barrier_.Forget(key, gone);
     chosen_.Forget(gone);
+    deletions_.Forget(gone);
   }
   context_.queue().Add(key);
 }
@@ -116,7 +117,7 @@ Outcome Controller::Reconcile(sdk::Run& run) {
     run.log().Error(selector.error().message, "Error converting StatefulSet selector");
     return Outcome::Done();
   }
-  Reconciler reconciler(context_, run, features_, {barrier_, chosen_}, std::move(*set),
+  Reconciler reconciler(context_, run, features_, {barrier_, chosen_, deletions_}, std::move(*set),
                         std::move(*selector));
   if (const kcm::Status done = reconciler.Run(); !done.ok()) return Outcome::Retry(done.error());
   if (const auto after = reconciler.look_again()) return Outcome::RequeueAfter(*after);

@@ -11,6 +11,7 @@
 #include "kcm/sdk/controller.h"
 #include "plugins/pod/ownership/owner_lookup.h"
 #include "plugins/pod/statefulset/chosen_revisions.h"
+#include "plugins/pod/statefulset/issued_deletions.h"
 #include "plugins/pod/statefulset/reconciler.h"
 
 namespace kcm::pod::statefulset {
@@ -35,6 +36,7 @@ class Controller {
   Features features_;
   rules::WriteBarrier barrier_;  // lost with a restart: then the caches are fresh
   ChosenRevisions chosen_;       // likewise; see there
+  IssuedDeletions deletions_;    // likewise
 };
 
 }  // namespace kcm::pod::statefulset

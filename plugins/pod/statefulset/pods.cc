@@ -89,7 +89,8 @@ Result<std::string> Reconciler::BodyOf(int64_t slot) {
 }
 
 // In growing batches, up to the first with a failure. A pod that is gone already counts as deleted.
-Status Reconciler::DeletePods(const std::vector<size_t>& places) {
+Status Reconciler::DeletePods(const std::vector<size_t>& wanted) {
+  const std::vector<size_t> places = NotYetDeleted(wanted);
   rules::SlowStart batches(static_cast<int64_t>(places.size()), kMostAtOnce);
   size_t first = 0;
   while (const int64_t next = batches.Next()) {
@@ -110,6 +111,7 @@ Status Reconciler::DeletePods(const std::vector<size_t>& places) {
       TellPod(kDelete, pods_[place].Name(), answers[i]);
       if (answers[i].ok()) {
         deleted_.insert(place);
+        memory_.deletions.Issued(set_.uid, pods_[place].Uid(), context_.clock().Monotonic());
       } else if (rules::IsShuttingDown(answers[i].error())) {
         return answers[i];
       } else {
@@ -120,6 +122,20 @@ Status Reconciler::DeletePods(const std::vector<size_t>& places) {
     first += count;
   }
   return Ok();
+}
+
+// Without those that an earlier reconcile has deleted and the cache still shows as they were: they
+// count as deleted in this one, too.
+std::vector<size_t> Reconciler::NotYetDeleted(const std::vector<size_t>& places) {
+  std::vector<size_t> out;
+  for (const size_t place : places) {
+    if (memory_.deletions.IsAwaited(set_.uid, pods_[place].Uid(), context_.clock().Monotonic())) {
+      deleted_.insert(place);
+    } else {
+      out.push_back(place);
+    }
+  }
+  return out;
 }
 
 Status Reconciler::MakeConsistent(size_t place) {

@@ -73,6 +73,7 @@ Status Reconciler::ClaimPods() {
     }
   }
   for (const sdk::ObjectRef& pod : pods_) nodes_.push_back(pod.Root());
+  memory_.deletions.Shown(set_.uid, nodes_);
   slots_ = Arrange(set_, nodes_);
   return claimer.result();
 }

@@ -23,6 +23,7 @@
 #include "plugins/pod/revisions/history.h"
 #include "plugins/pod/statefulset/chosen_revisions.h"
 #include "plugins/pod/statefulset/claim_owners.h"
+#include "plugins/pod/statefulset/issued_deletions.h"
 #include "plugins/pod/statefulset/slots.h"
 #include "plugins/pod/statefulset/spec.h"
 #include "plugins/pod/statefulset/status.h"
@@ -43,6 +44,7 @@ struct Features {
 struct Memory {
   rules::WriteBarrier& barrier;
   ChosenRevisions& chosen;
+  IssuedDeletions& deletions;
 };
 
 class Reconciler {
@@ -98,7 +100,8 @@ class Reconciler {
   Status CreatePods(const std::vector<int64_t>& slots);
   void PostPods(std::vector<Creation>& creations, const std::vector<int64_t>& slots);
   Result<std::string> BodyOf(int64_t slot);
-  Status DeletePods(const std::vector<size_t>& places);
+  Status DeletePods(const std::vector<size_t>& wanted);
+  std::vector<size_t> NotYetDeleted(const std::vector<size_t>& places);
   Status MakeConsistent(size_t place);
   Status PutPod(size_t place);
 

@@ -8,6 +8,7 @@
 #include "plugins/pod/statefulset/chosen_revisions.h"
 #include "plugins/pod/statefulset/claim_owners.h"
 #include "plugins/pod/statefulset/identity.h"
+#include "plugins/pod/statefulset/issued_deletions.h"
 #include "plugins/pod/statefulset/slots.h"
 #include "plugins/pod/statefulset/status.h"
 
@@ -430,6 +431,32 @@ TEST(ChosenRevisions, KnowTheLastTemplate) {
   EXPECT_EQ(chosen.For("u", "other"), "r2");
   chosen.Forget("u");
   EXPECT_EQ(chosen.For("u", "other"), "");
+}
+
+TEST(IssuedDeletions, AreAwaitedUntilTheyAreShown) {
+  IssuedDeletions issued;
+  const IssuedDeletions::Instant start = std::chrono::seconds(7);
+  EXPECT_FALSE(issued.IsAwaited("us", "uweb-0", start));
+  for (const char* pod : {"uweb-0", "uweb-1", "uweb-2"}) issued.Issued("us", pod, start);
+  EXPECT_TRUE(issued.IsAwaited("us", "uweb-0", start));
+  EXPECT_FALSE(issued.IsAwaited("us", "another", start));
+  EXPECT_FALSE(issued.IsAwaited("other", "uweb-0", start)) << "of another set";
+
+  // web-2 is gone.
+  const std::vector<json> pods = {Pod("web-0"), Pod("web-1", "ready-")};
+  issued.Shown("other", {});
+  issued.Shown("us", NodesOf(pods));
+  EXPECT_TRUE(issued.IsAwaited("us", "uweb-0", start));
+  EXPECT_FALSE(issued.IsAwaited("us", "uweb-1", start));
+  EXPECT_FALSE(issued.IsAwaited("us", "uweb-2", start));
+
+  const IssuedDeletions::Instant end = start + IssuedDeletions::kTimeout;
+  EXPECT_TRUE(issued.IsAwaited("us", "uweb-0", end - std::chrono::nanoseconds(1)));
+  EXPECT_FALSE(issued.IsAwaited("us", "uweb-0", end)) << "for five minutes";
+  issued.Issued("us", "uweb-0", end);
+  EXPECT_TRUE(issued.IsAwaited("us", "uweb-0", end));
+  issued.Forget("us");
+  EXPECT_FALSE(issued.IsAwaited("us", "uweb-0", end));
 }
 
 }  // namespace

@@ -311,6 +311,77 @@ TEST_F(StatefulSet, StatusWritesKeepForeignMetadata) {
   EXPECT_EQ(WebNow()["metadata"]["finalizers"], Json::array({"example.com/hold"}));
 }
 
+// The cache of pods lags behind the cache of sets.
+class StatefulSetBehind : public StatefulWorkloads {
+ protected:
+  // From now on the host's cache of pods shows nothing new.
+  void HoldPods() {
+    devcluster::Server::Fault fault;
+    fault.path_regex = "^/api/v1/pods\\?.*(watch=true|resourceVersion=)";
+    fault.times = -1;
+    fault.status = 429;
+    cluster.server().AddFault(fault);
+    cluster.LetCachesLag(true);
+    cluster.server().CloseWatches();
+    cluster.Advance(2s);
+    (void)cluster.HostWrites();
+  }
+  void ReleasePods() {
+    cluster.server().ClearFaults();
+    cluster.Advance(65s);  // until the watch is tried again
+    cluster.LetCachesLag(false);
+    Settle();
+  }
+  // Since the last call: name of each pod that was deleted, and again when it was again.
+  std::multiset<std::string> Deleted() {
+    const std::string start = "DELETE /api/v1/namespaces/default/pods/";
+    std::multiset<std::string> names;
+    for (const std::string& write : cluster.HostWrites())
+      if (write.starts_with(start)) names.insert(write.substr(start.size()));
+    return names;
+  }
+  // How often users were told.
+  int64_t TimesTold(const std::string& message) {
+    int64_t times = 0;
+    for (const Json& e : cluster.List("events"))
+      if (e["message"] == message) times += e.value("count", 1);
+    return times;
+  }
+};
+
+TEST_F(StatefulSetBehind, AnOutdatedPodIsDeletedOnce) {
+  CreateReady(Web());
+  HoldPods();
+  SetImage("nginx:2");
+  EXPECT_EQ(WebStatus()["currentReplicas"], 2);
+  Touch();
+  cluster.Advance(10s);
+  Touch();
+  EXPECT_EQ(Deleted(), std::multiset<std::string>{"web-2"});
+  EXPECT_EQ(WebStatus()["currentReplicas"], 2) << "it counts as deleted";
+  ReleasePods();
+  PlayKubelet();
+  for (const char* pod : {"web-0", "web-1", "web-2"}) {
+    EXPECT_EQ(Image(pod), "nginx:2") << pod;
+    EXPECT_EQ(TimesTold("Delete Pod " + std::string(pod) + " in StatefulSet web successful"), 1);
+  }
+}
+
+TEST_F(StatefulSetBehind, PodsThatAreTooManyAreDeletedOnce) {
+  CreateReady(Web(3, {{"podManagementPolicy", "Parallel"}}));
+  HoldPods();
+  ScaleTo(1);
+  Touch();
+  EXPECT_EQ(Deleted(), (std::multiset<std::string>{"web-1", "web-2"}));
+  cluster.Advance(5min);
+  Touch();
+  EXPECT_EQ(Deleted(), (std::multiset<std::string>{"web-1", "web-2"}))
+      << "nobody knows what became of the first time";
+  ReleasePods();
+  PlayKubelet();
+  EXPECT_EQ(Alive(), Names{"web-0"});
+}
+
 // With the gate MaxUnavailableStatefulSet.
 class MaxUnavailable : public StatefulWorkloads {
  protected:

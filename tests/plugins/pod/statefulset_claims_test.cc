@@ -56,6 +56,37 @@ TEST_F(StatefulSetClaims, STS_13_ANewPodWaitsUntilTheOldClaimIsGone) {
   EXPECT_NE(UidOf(cluster.Get("persistentvolumeclaims", "data-web-2")), old);
 }
 
+// Beyond STS-13: nobody has to touch the set.
+TEST_F(StatefulSetClaims, TheNewPodComesAsSoonAsTheOldClaimIsGone) {
+  CreateReady(Web(2, Retention("Delete", "Retain")));
+  ScaleTo(1);
+  FinishAndSettle("web-1");
+  ScaleTo(2);
+  cluster.Advance(30s);
+  EXPECT_EQ(Alive(), Names{"web-0"});
+  RemoveClaim("data-web-1");
+  Settle();
+  EXPECT_EQ(Alive(), (Names{"web-0", "web-1"}));
+  EXPECT_TRUE(Claims().contains("data-web-1"));
+}
+
+TEST_F(StatefulSetClaims, AClaimBeingDeletedHoldsItsPod) {
+  CreateReady(Web(2));
+  const std::string old = UidOf(cluster.Get("persistentvolumeclaims", "data-web-1"));
+  cluster.MergePatch("persistentvolumeclaims", "data-web-1",
+                     {{"metadata", {{"finalizers", {"example.com/hold"}}}}});
+  cluster.Delete("persistentvolumeclaims", "data-web-1");
+  FinishAndSettle("web-1");
+  ASSERT_EQ(Alive(), Names{"web-0"});
+  EXPECT_TRUE(cluster.HasEvent("StatefulSet", "web", "FailedCreate",
+                               "Create Pod web-1 in StatefulSet web failed error: pvc data-web-1 "
+                               "is being deleted"));
+  RemoveClaim("data-web-1");
+  cluster.Advance(10s);  // until it is tried again
+  EXPECT_EQ(Alive(), (Names{"web-0", "web-1"}));
+  EXPECT_NE(UidOf(cluster.Get("persistentvolumeclaims", "data-web-1")), old);
+}
+
 TEST_F(StatefulSetClaims, STS_14_AClaimOfAnotherControllerIsLeftAlone) {
   const Json foreign = cluster.Create(
       {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "manager"}}}});
@@ -105,6 +136,7 @@ TEST_F(StatefulSetClaims, AClaimThatIsRefusedHoldsItsPod) {
   EXPECT_TRUE(cluster.HasEvent("StatefulSet", "web", "FailedCreate",
                                "Create Pod web-0 in StatefulSet web failed error: failed to create "
                                "PVC data-web-0: "));
+  EXPECT_EQ(WebStatus()["observedGeneration"], 1) << "the status is written all the same";
 }
 
 TEST_F(StatefulSetClaims, ALostNameLabelIsPutBack) {

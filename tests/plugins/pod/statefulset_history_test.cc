@@ -54,6 +54,20 @@ TEST_F(StatefulSetHistory, STS_18_KeepsTheLiveOnesAndTheLimit) {
   EXPECT_EQ(left.rbegin()->second, WebStatus()["currentRevision"]);
 }
 
+TEST_F(StatefulSetHistory, KeepsTheRevisionOfAPodThatIsLeftBehind) {
+  CreateReady(Web(3, {{"revisionHistoryLimit", 0}}));
+  SetImage("nginx:2");
+  FinishAndSettle("web-2");  // its successor is never Ready
+  const std::string second = WebStatus()["updateRevision"];
+  SetImage("nginx:3");
+  EXPECT_EQ(Revisions().size(), 3u);
+  EXPECT_EQ(Revisions()[2], second);
+  cluster.Delete("pods", "web-2");
+  Settle();
+  PlayKubelet();
+  EXPECT_EQ(Revisions(), (std::map<int, std::string>{{3, WebStatus()["currentRevision"]}}));
+}
+
 TEST_F(StatefulSetHistory, STS_24_AForeignNameIsACollision) {
   CreateReady(Web(1));
   const std::string data = DataNow("nginx:2");

@@ -211,6 +211,20 @@ TEST_F(StatefulSet, STS_15_MinReadySecondsDelayTheNextPod) {
   EXPECT_EQ(WebStatus()["availableReplicas"], 1);
 }
 
+// Only the reconcile after the start can know when to look again.
+TEST_F(StatefulSet, MinReadySecondsGoOnAfterARestart) {
+  CreateAndSettle(Web(2, {{"minReadySeconds", 10}}));
+  AlignToSecond();
+  StartAndSettle("web-0");
+  cluster.Advance(3s);
+  ASSERT_EQ(cluster.StopHost(), 0);
+  cluster.StartHost();
+  Settle();
+  EXPECT_EQ(Alive(), Names{"web-0"});
+  cluster.Advance(9s);
+  EXPECT_EQ(Alive(), (Names{"web-0", "web-1"}));
+}
+
 TEST_F(StatefulSet, STS_16_AFailedPodIsMadeAnew) {
   CreateReady(Web());
   const std::string uid = Uid("web-1");
@@ -285,6 +299,18 @@ TEST_F(StatefulSet, STS_25_NoReplicasUpdateAtOnce) {
   EXPECT_EQ(Revisions().size(), 2u);
 }
 
+// As a cache would be that does not show the pod yet.
+TEST_F(StatefulSet, APodThatExistsAlreadyIsNoFailureToTellOf) {
+  cluster.Create(Orphan("web-0", {{"app", "another"}}));
+  CreateAndSettle(Web(1));
+  EXPECT_EQ(Claims(), Names{"data-web-0"});
+  EXPECT_EQ(OwnerName(cluster.Get("pods", "web-0")), "");
+  EXPECT_FALSE(cluster.HasEvent("StatefulSet", "web", "FailedCreate"));
+  Gone("web-0");
+  cluster.Advance(5s);  // until it is tried again
+  EXPECT_EQ(OwnerName(cluster.Get("pods", "web-0")), "web");
+}
+
 TEST_F(StatefulSet, ARestartWritesNothing) {
   CreateReady(Web(3, Retention("Delete", "Delete")));
   cluster.Advance(5s);
@@ -317,7 +343,7 @@ class StatefulSetBehind : public StatefulWorkloads {
   // From now on the host's cache of pods shows nothing new.
   void HoldPods() {
     devcluster::Server::Fault fault;
-    fault.path_regex = "^/api/v1/pods\\?.*(watch=true|resourceVersion=)";
+    fault.path_regex = "^/api/v1/pods\\?";  // of all namespaces: the test asks for one
     fault.times = -1;
     fault.status = 429;
     cluster.server().AddFault(fault);

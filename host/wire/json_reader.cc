@@ -6,6 +6,7 @@
 #include <simdjson.h>
 
 #include <string>
+#include <utility>
 
 #include "host/wire/builder.h"
 #include "host/wire/flat.h"
@@ -81,6 +82,14 @@ class JsonReader::Impl {
     const simdjson::error_code error = parser_.parse(json.data(), json.size(), true).get(root);
     if (error != simdjson::SUCCESS) return Malformed(error, json.size());
     return root;
+  }
+
+  // Of an ERROR event: a mask for some other kind names nothing of it.
+  Result<ObjectPtr> BuildStatus(const dom::element& element, TypeMeta* type) {
+    const Mask* const mask = std::exchange(options_.mask, nullptr);
+    Result<ObjectPtr> built = Build(element, nullptr, type);
+    options_.mask = mask;
+    return built;
   }
 
   Result<ObjectPtr> Build(const dom::element& element, const TypeMeta* assumed, TypeMeta* type) {
@@ -264,7 +273,9 @@ Status JsonReader::ReadEvent(std::string_view json, WatchEvent* event) {
     return MakeError(Code::kInvalid, "watch event has no type or no object");
   }
   event->type = EventTypeOf(type);
-  Result<ObjectPtr> built = impl_->Build(object, nullptr, &event->object_type);
+  Result<ObjectPtr> built = event->type == EventType::kError
+                                ? impl_->BuildStatus(object, &event->object_type)
+                                : impl_->Build(object, nullptr, &event->object_type);
   if (!built.ok()) return built.error();
   event->object = std::move(*built);
   return Ok();

@@ -14,6 +14,12 @@ namespace {
 
 constexpr size_t kMaxHeader = 20;  // a tag and a length
 
+// For a Status: a mask of some other kind names nothing of it.
+DecodeOptions WithoutMask(DecodeOptions options) {
+  options.mask = nullptr;
+  return options;
+}
+
 Status BadProtobuf(std::string_view what) { return MakeError(Code::kInvalid, std::string(what)); }
 
 // Bytes that have come and are not used up: the tail of earlier portions, then the newest one.
@@ -205,7 +211,8 @@ class ProtobufListDecoder final : public ListDecoder {
 
 class ProtobufWatchDecoder final : public WatchDecoder {
  public:
-  explicit ProtobufWatchDecoder(const DecodeOptions& options) : reader_(options) {}
+  explicit ProtobufWatchDecoder(const DecodeOptions& options)
+      : options_(options), reader_(options) {}
 
   Status Feed(std::string_view bytes, std::vector<WatchEvent>* out) override {
     if (error_.code != Code::kOk) return error_;
@@ -263,7 +270,10 @@ class ProtobufWatchDecoder final : public WatchDecoder {
                          event->object_type.api_version + " " + event->object_type.kind +
                          "\": watch with JSON");
     }
-    Result<ObjectPtr> object = reader_.Read(message, raw, &event->object_type);
+    Result<ObjectPtr> object =
+        event->type == EventType::kError
+            ? ProtoReader(WithoutMask(options_)).Read(message, raw, &event->object_type)
+            : reader_.Read(message, raw, &event->object_type);
     if (!object.ok()) return object.error();
     event->object = std::move(*object);
     return Ok();
@@ -278,6 +288,7 @@ class ProtobufWatchDecoder final : public WatchDecoder {
     return last_message_;
   }
 
+  DecodeOptions options_;
   ProtoReader reader_;
   Pending pending_;
   TypeMeta last_;

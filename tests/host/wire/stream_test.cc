@@ -231,6 +231,24 @@ TEST(WatchStream, PortionsDoNotMatter) {
   }
 }
 
+// What a cache reads of its kind says nothing about the Status that ends its watch.
+TEST(WatchStream, AMaskLeavesErrorsWhole) {
+  const auto mask = Mask::Compile({"spec.nodeName"});
+  ASSERT_TRUE(mask.ok());
+  DecodeOptions options;
+  options.mask = &*mask;
+  for (const bool protobuf : {false, true}) {
+    SCOPED_TRACE(protobuf);
+    const auto decoder = protobuf ? NewProtobufWatchDecoder(options) : NewJsonWatchDecoder(options);
+    std::vector<WatchEvent> events;
+    ASSERT_TRUE(decoder->Feed(protobuf ? ProtobufFrames() : JsonFrames(), &events).ok());
+    ASSERT_EQ(events.size(), std::size(kEvents));
+    const Value status = events[4].object->Root();
+    EXPECT_EQ(status.Member("code").Int(), 410);
+    EXPECT_EQ(status.Member("reason").String(), "Expired");
+  }
+}
+
 TEST(WatchStream, ACutFrameIsSeen) {
   std::vector<WatchEvent> events;
   const auto protobuf = NewProtobufWatchDecoder({});

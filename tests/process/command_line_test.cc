@@ -9,6 +9,7 @@
 #include <regex>
 #include <sstream>
 
+#include "harness/temporary_dir.h"
 #include "process/process.h"
 
 namespace kcm::process {
@@ -46,7 +47,7 @@ class CommandLine : public ::testing::Test {
     fs::copy_file(PluginFile("pod"), dir.path() + "/" + name + "/kcm-pod.so");
     return dir.path() + "/" + name;
   }
-  TemporaryDir dir;
+  harness::TemporaryDir dir;
 };
 
 TEST_F(CommandLine, HOST_01_UnknownFlagEndsBeforeAnyPortIsBound) {

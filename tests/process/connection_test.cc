@@ -27,7 +27,7 @@ std::vector<std::string> Command(const std::string& kubeconfig) {
 }
 
 TEST(Connection, HOST_48_ServerThatIsAbsentEndsTheStartAfterTenSeconds) {
-  const TemporaryDir dir;
+  const harness::TemporaryDir dir;
   const std::string file = dir.Write("kubeconfig", Kubeconfig(FreePort(), "", "token: t"));
   Process host(Command(file), dir.path(), "host");
   EXPECT_EQ(host.Wait(7s), std::nullopt) << host.err();
@@ -38,7 +38,7 @@ TEST(Connection, HOST_48_ServerThatIsAbsentEndsTheStartAfterTenSeconds) {
 
 TEST(Connection, ServerOfAnotherAuthorityIsNotTrusted) {
   World world({});
-  const TemporaryDir dir;
+  const harness::TemporaryDir dir;
   const test::TestCa other("another-ca");
   const std::string ca = dir.Write("ca.crt", other.pem());
   const std::string file = dir.Write(
@@ -56,7 +56,7 @@ TEST(Connection, ServerOfAnotherAuthorityIsNotTrusted) {
 TEST(Connection, ExpiredServerCertificateIsNamed) {
   const test::TestCa ca("ca");
   const TlsEndpoint server(ca.LoopbackServer(test::TestCa::Validity::kOver));
-  const TemporaryDir dir;
+  const harness::TemporaryDir dir;
   const std::string trusted = dir.Write("ca.crt", ca.pem());
   const std::string file = dir.Write(
       "kubeconfig", Kubeconfig(server.port(), ", certificate-authority: \"" + trusted + "\"",
@@ -73,7 +73,7 @@ TEST(Connection, ExpiredServerCertificateIsNamed) {
 TEST(Connection, ExpiredClientCertificateIsNamedWithItsFile) {
   const test::TestCa ca("ca");
   const TlsEndpoint server(ca.LoopbackServer(), ca.pem());
-  const TemporaryDir dir;
+  const harness::TemporaryDir dir;
   const test::CertAndKey old = ca.Client("kcm", {}, test::TestCa::Validity::kOver);
   const std::string trusted = dir.Write("ca.crt", ca.pem());
   const std::string cert = dir.Write("client.crt", old.cert);
@@ -92,7 +92,7 @@ TEST(Connection, ExpiredClientCertificateIsNamedWithItsFile) {
 }
 
 TEST(Connection, UnusableCertificatesEndTheStartAtOnceNamingTheirFiles) {
-  const TemporaryDir dir;
+  const harness::TemporaryDir dir;
   const test::TestCa ca("ca");
   const std::string good = dir.Write("good.crt", ca.pem());
   const std::string bad = dir.Write("bad.crt", "no certificate\n");

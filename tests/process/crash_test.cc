@@ -43,7 +43,7 @@ class Crash : public ::testing::TestWithParam<const char*> {
     return static_cast<size_t>(
         std::distance(fs::directory_iterator(state_), fs::directory_iterator()));
   }
-  TemporaryDir dir_;
+  harness::TemporaryDir dir_;
   std::string plugins_ = dir_.path() + "/plugins", state_ = dir_.path() + "/state";
   std::string file_ = plugins_ + "/bad.so";
   std::string out_, err_;

@@ -96,24 +96,6 @@ bool Until(std::chrono::milliseconds limit, const std::function<bool()>& done) {
   return done();
 }
 
-TemporaryDir::TemporaryDir()
-    : path_((std::filesystem::temp_directory_path() / "kcm-process-XXXXXX").string()) {
-  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary directory");
-}
-
-TemporaryDir::~TemporaryDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryDir::Write(const std::string& name, const std::string& text) const {
-  const std::string file = path_ + "/" + name;
-  std::ofstream(file, std::ios::binary) << text;
-  std::filesystem::permissions(
-      file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  return file;
-}
-
 Listener::Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   sockaddr_in address = Loopback(0);
   socklen_t size = sizeof(address);

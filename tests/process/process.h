@@ -47,21 +47,6 @@ std::string PluginFile(const std::string& family);
 // Looks at `done` every 20 ms of real time until it holds or `limit` has passed; returns done().
 bool Until(std::chrono::milliseconds limit, const std::function<bool()>& done);
 
-// A directory that is removed at the end.
-class TemporaryDir {
- public:
-  TemporaryDir();
-  ~TemporaryDir();
-  TemporaryDir(const TemporaryDir&) = delete;
-  TemporaryDir& operator=(const TemporaryDir&) = delete;
-  const std::string& path() const { return path_; }
-  // Writes a file of mode 0600; returns its path.
-  std::string Write(const std::string& name, const std::string& text) const;
-
- private:
-  std::string path_;
-};
-
 // A listener on 127.0.0.1 that counts who connects, or just holds the port.
 class Listener {
  public:

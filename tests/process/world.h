@@ -15,6 +15,7 @@
 
 #include "devcluster/nodes/simulated_nodes.h"
 #include "devcluster/server/server.h"
+#include "harness/temporary_dir.h"
 #include "host/client/client.h"
 #include "host/http/tls_client.h"
 #include "process/process.h"
@@ -56,7 +57,7 @@ class World {
   Json Lease();  // spec of the host's Lease; null while there is none
 
   devcluster::Server& server() { return *server_; }
-  const TemporaryDir& dir() const { return dir_; }
+  const harness::TemporaryDir& dir() const { return dir_; }
   std::string kubeconfig() const { return dir_.path() + "/kubeconfig"; }
 
  private:
@@ -66,7 +67,7 @@ class World {
   };
   std::optional<Json> Send(host::client::Verb verb, const std::string& path,
                            const std::string& body);
-  TemporaryDir dir_;
+  harness::TemporaryDir dir_;
   std::unique_ptr<host::clock::Clock> clock_;
   std::unique_ptr<devcluster::Server> server_;
   std::unique_ptr<devcluster::nodes::SimulatedNodes> nodes_;

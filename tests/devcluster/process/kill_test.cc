@@ -15,6 +15,7 @@
 
 #include "build_paths.h"
 #include "devcluster/server/api_client.h"
+#include "harness/temporary_dir.h"
 #include "process/process.h"
 
 namespace kcm::devcluster::test {
@@ -166,7 +167,7 @@ class Killed : public ::testing::Test {
     return Rv(list);
   }
 
-  process::TemporaryDir dir_;
+  harness::TemporaryDir dir_;
   std::optional<process::Process> server_;
   uint16_t port_ = 0;
   int starts_ = 0;

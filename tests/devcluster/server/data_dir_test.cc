@@ -9,7 +9,7 @@
 
 #include <fstream>
 
-#include "devcluster/server/temporary_dir.h"
+#include "harness/temporary_dir.h"
 
 namespace kcm::devcluster::test {
 namespace {
@@ -23,7 +23,7 @@ std::string WhyRefused(const std::string& path) {
 }
 
 TEST(DataDirectory, OneServerAtATime) {
-  TemporaryDir dir;
+  harness::TemporaryDir dir;
   const std::string path = dir.path() + "/data";
   Result<std::unique_ptr<DataDir>> first = DataDir::Open(path);
   ASSERT_TRUE(first.ok()) << first.error().message;
@@ -34,7 +34,7 @@ TEST(DataDirectory, OneServerAtATime) {
 }
 
 TEST(DataDirectory, RefusesWhatItCanNotUse) {
-  TemporaryDir dir;
+  harness::TemporaryDir dir;
   EXPECT_THAT(WhyRefused(dir.path() + "/no/such/parent"), HasSubstr("make its parent"));
   std::ofstream(dir.path() + "/file") << "x";
   EXPECT_THAT(WhyRefused(dir.path() + "/file"), HasSubstr("is a file: choose a directory"));
@@ -43,7 +43,7 @@ TEST(DataDirectory, RefusesWhatItCanNotUse) {
 }
 
 TEST(DataDirectory, KeepsAPrivateFile) {
-  TemporaryDir dir;
+  harness::TemporaryDir dir;
   const Result<std::unique_ptr<DataDir>> d = DataDir::Open(dir.path() + "/data");
   ASSERT_TRUE(d.ok());
   const Result<std::string> made = (*d)->ReadOrMake("key", [] { return std::string("first"); });

@@ -13,7 +13,7 @@
 #include "devcluster/server/faulty_disk.h"
 #include "devcluster/server/objects.h"
 #include "devcluster/server/server.h"
-#include "devcluster/server/temporary_dir.h"
+#include "harness/temporary_dir.h"
 #include "host/clock/clock.h"
 
 namespace kcm::devcluster::test {
@@ -88,7 +88,7 @@ class Durable : public ::testing::Test {
   }
   void TearDown() override { End(); }
 
-  TemporaryDir dir_;
+  harness::TemporaryDir dir_;
   host::clock::VirtualClock clock_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<ApiClient> api_;

@@ -12,7 +12,7 @@
 #include <map>
 
 #include "devcluster/server/faulty_disk.h"
-#include "devcluster/server/temporary_dir.h"
+#include "harness/temporary_dir.h"
 
 namespace kcm::devcluster::test {
 namespace {
@@ -70,7 +70,7 @@ class JournalTest : public ::testing::Test {
     return c;
   }
 
-  TemporaryDir dir_;
+  harness::TemporaryDir dir_;
 };
 
 TEST_F(JournalTest, KeepsWhatWasAppendedAndTheHighestRevision) {

@@ -10,7 +10,7 @@
 
 #include "devcluster/server/failure.h"
 #include "devcluster/server/faulty_disk.h"
-#include "devcluster/server/temporary_dir.h"
+#include "harness/temporary_dir.h"
 
 namespace kcm::devcluster::test {
 namespace {
@@ -64,7 +64,7 @@ class StoreTest : public ::testing::TestWithParam<bool> {
   }
 
   std::unique_ptr<host::clock::Clock> clock_ = host::clock::MakeRealClock();
-  TemporaryDir dir_;
+  harness::TemporaryDir dir_;
   std::unique_ptr<Store> store_;
   Store::Table* one_ = nullptr;
   Store::Table* two_ = nullptr;

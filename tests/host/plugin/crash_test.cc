@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "harness/temporary_dir.h"
 #include "host/plugin/entry.h"
 #include "host/plugin/probes.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 TEST(CrashDeathTest, SignalInsideAPluginIsAttributed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  test::TempDir dir;
+  harness::TemporaryDir dir;
   const std::string records = dir.path();
   EXPECT_EXIT(
       {
@@ -36,7 +37,7 @@ TEST(CrashDeathTest, SignalInsideAPluginIsAttributed) {
 
 TEST(CrashDeathTest, RecordIsLeftAndOnlyThatBuildCounts) {
   GTEST_FLAG_SET(death_test_style, "fast");
-  test::TempDir dir;
+  harness::TemporaryDir dir;
   EXPECT_EXIT(
       {
         InstallCrashHandler();
@@ -71,7 +72,7 @@ __attribute__((noinline)) int UseUpTheStack(const volatile char* outer) {
 
 TEST(CrashDeathTest, StackOverflowOfAnyThreadInsideAPluginIsAttributed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  test::TempDir dir;
+  harness::TemporaryDir dir;
   const std::string records = dir.path();
   EXPECT_EXIT(
       {
@@ -106,7 +107,7 @@ TEST(PluginEntry, AlternateStacksGoWithTheirThreads) {
 }
 
 TEST(Quarantine, BuildWithTooManyRecordsIsNotAdmitted) {
-  test::TempDir dir;
+  harness::TemporaryDir dir;
   const std::string digest = "abcdef0123456789ffff";
   EXPECT_TRUE(Admit(dir.path(), 2, "/p/x.so", digest).ok());
   test::WriteAll(dir / "crash-abcdef0123456789-1-1.txt", "");

@@ -10,17 +10,18 @@
 #include <filesystem>
 #include <mutex>
 
+#include "harness/temporary_dir.h"
 #include "host/plugin/probes.h"
 
 namespace kcm::host::plugin {
 namespace {
 
 namespace fs = std::filesystem;
-using test::TempDir;
+using harness::TemporaryDir;
 using test::WriteAll;
 
 TEST(PluginDirectory, RightsAreChecked) {
-  TempDir dir;
+  TemporaryDir dir;
   EXPECT_TRUE(CheckDirectory(dir.path()).ok());
   const Status absent = CheckDirectory(dir / "absent");
   EXPECT_EQ(absent.error().message, "--plugin-dir " + (dir / "absent") +
@@ -44,7 +45,7 @@ TEST(PluginDirectory, RightsAreChecked) {
 }
 
 TEST(PluginDirectory, ScanTakesSharedObjectsByName) {
-  TempDir dir;
+  TemporaryDir dir;
   WriteAll(dir / "b.so", "b");
   WriteAll(dir / "a.so", "a");
   WriteAll(dir / "c.so.part", "half a copy");
@@ -63,7 +64,7 @@ TEST(PluginDirectory, ScanTakesSharedObjectsByName) {
 }
 
 TEST(PluginDirectory, StampChangesWithContent) {
-  TempDir dir;
+  TemporaryDir dir;
   WriteAll(dir / "a.so", "one");
   const FileStamp before = ScanDirectory(dir.path())->front().stamp;
   EXPECT_EQ(ScanDirectory(dir.path())->front().stamp, before);
@@ -73,7 +74,7 @@ TEST(PluginDirectory, StampChangesWithContent) {
 
 // Real time by design: it follows the file system. Waits on the notice, not on time.
 TEST(PluginDirectory, WatchCallsOnceMoreWhileAsked) {
-  TempDir dir;
+  TemporaryDir dir;
   std::mutex mutex;
   std::condition_variable cv;
   int calls = 0;
@@ -90,7 +91,7 @@ TEST(PluginDirectory, WatchCallsOnceMoreWhileAsked) {
 }
 
 TEST(PluginDirectory, WatchFollowsADirectoryThatIsReplaced) {
-  TempDir dir;
+  TemporaryDir dir;
   const std::string name = dir / "plugins", next = dir / "next";
   std::filesystem::create_directory(name);
   std::filesystem::create_directory(next);

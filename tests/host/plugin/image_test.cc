@@ -11,16 +11,17 @@
 #include <cstring>
 #include <filesystem>
 
+#include "harness/temporary_dir.h"
 #include "host/plugin/probes.h"
 
 namespace kcm::host::plugin {
 namespace {
 
+using harness::TemporaryDir;
 using test::Install;
 using test::MappingsOf;
 using test::Probe;
 using test::ReadAll;
-using test::TempDir;
 using test::WriteAll;
 
 class Loading : public testing::Test {
@@ -42,7 +43,7 @@ class Loading : public testing::Test {
     EXPECT_EQ(MappingsOf(dir_.path()), 0) << "a refused file is still mapped";
     EXPECT_TRUE(std::filesystem::is_empty(dir_ / "private")) << "a private copy was left behind";
   }
-  TempDir dir_;
+  TemporaryDir dir_;
   std::string file_ = dir_ / "p.so";
   std::string trust_key_;
 };

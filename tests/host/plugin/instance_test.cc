@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <future>
 
+#include "harness/temporary_dir.h"
 #include "host/plugin/probes.h"
 
 namespace kcm::host::plugin {
@@ -46,7 +47,7 @@ class InstanceTest : public testing::Test {
     return out;
   }
 
-  test::TempDir dir_;
+  harness::TemporaryDir dir_;
   clock::VirtualClock clock_;
   Environment environment_;
   ControllerDeclaration declaration_;

@@ -2,7 +2,6 @@
 // Files of the loader's tests.
 #include "host/plugin/probes.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -13,15 +12,6 @@
 #include "build_paths.h"
 
 namespace kcm::test {
-
-TempDir::TempDir() {
-  path_ = (std::filesystem::temp_directory_path() / "kcm-plugin-test-XXXXXX").string();
-  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no temporary directory");
-}
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 std::string Probe(const std::string& name) {
   return std::string(KCM_BUILD_DIR) + "/probes/" + name + ".so";

@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the loader share: directories of their own, the probe plugins (tests/plugins_bad),
-// the memory map.
+// What tests of the loader share: the probe plugins (tests/plugins_bad), files, the memory map.
 #pragma once
 #include <string>
 
 namespace kcm::test {
-
-// A directory below the temporary one, removed with everything in it.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // Path of a probe build ("good" -> .../good.so).
 std::string Probe(const std::string& name);

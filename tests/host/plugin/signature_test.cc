@@ -9,13 +9,14 @@
 #include <filesystem>
 #include <memory>
 
+#include "harness/temporary_dir.h"
 #include "host/plugin/image.h"
 #include "host/plugin/probes.h"
 
 namespace kcm::host::plugin {
 namespace {
 
-using test::TempDir;
+using harness::TemporaryDir;
 using test::WriteAll;
 
 class Signer {
@@ -59,7 +60,7 @@ class Signer {
 };
 
 TEST(PluginSignature, TableOfSignatures) {
-  TempDir dir;
+  TemporaryDir dir;
   const Signer ours, second, stranger;
   WriteAll(dir / "keys.pem", second.PublicPem() + ours.PublicPem());
   WriteAll(dir / "none.pem", "no key here\n");
@@ -100,7 +101,7 @@ TEST(PluginSignature, TableOfSignatures) {
 }
 
 TEST(PluginSignature, LoadAsksForOneWhenAKeyIsGiven) {
-  TempDir dir;
+  TemporaryDir dir;
   const Signer signer;
   std::filesystem::create_directory(dir / "private");
   WriteAll(dir / "keys.pem", signer.PublicPem());

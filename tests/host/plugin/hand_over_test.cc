@@ -36,6 +36,7 @@ TEST(HandOver, TaskThatDoesNotEndMakesTheSwapFailAndIsNamed) {
   cluster.Delete("configmaps", "deaf");
   cluster.Advance(1h);
   EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("duties_b"))), "");
+  EXPECT_FALSE(cluster.Plugin("duties").contains("lastError"));
   ExpectStamp(cluster, "taken-over", "b");
 }
 

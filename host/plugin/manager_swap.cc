@@ -266,9 +266,12 @@ void Manager::Drop(std::shared_ptr<Image> image) {
     environment_.log.Warning(
         "Old build can not be unmapped and stays in memory",
         {{"plugin", image->declaration().name}, {"build", image->declaration().build_id}});
-  const std::lock_guard lock(mutex_);
-  if (kept) kept_.push_back(std::move(image));
-  kept_images_.With({}).Set(static_cast<double>(kept_.size()));
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept) kept_.push_back(std::move(image));
+    kept_images_.With({}).Set(static_cast<double>(kept_.size()));
+  }
+  if (kept) WakeMaintainer();  // it tries again
 }
 
 void Manager::RetryDrops() {

@@ -132,6 +132,7 @@ void Manager::AwaitOperations(clock::MonoTime deadline,
 void Manager::CountHung() {
   std::map<std::string, int> hung;
   for (const Lingering& l : retired_.Late()) ++hung[l.plugin];
+  if (!hung.empty()) WakeMaintainer();  // it sees them return
   const std::lock_guard lock(mutex_);
   for (const auto& [name, n] : hung_counts_)
     if (!hung.contains(name)) hung_.With({name}).Set(0);

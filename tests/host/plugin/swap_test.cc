@@ -114,6 +114,21 @@ TEST(PluginSwap, RefusedBuildsLeaveTheOldOneAtWork) {
   EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
 }
 
+// It listens when it is asked to end: nothing of it is left, though nobody looks after it any more.
+TEST(PluginSwap, BuildThatWaitsInCreateIsRefusedAskedToEndAndUnmapped) {
+  PluginCluster cluster({Probe("good")}, {"--plugin-swap-timeout=30s"});
+  const std::string want =
+      "probe-controller: create: has not returned within 30 s: the plugin hangs, or "
+      "--plugin-swap-timeout is too short for it";
+  EXPECT_EQ(MessageOf(cluster.SwapFile(Probe("wait_create"))), want);
+  EXPECT_EQ(cluster.Plugin("probe")["lastError"], want);
+  cluster.ExpectStampedBy("a");
+  cluster.Advance(5s);
+  EXPECT_EQ(cluster.Mapped("wait_create.so"), 0);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+  EXPECT_EQ(cluster.Metric("kcm_plugin_calls_hung{plugin=\"probe\"}").value_or(0), 0);
+}
+
 TEST(PluginSwap, BuildWhoseRunsFailGoesBack) {
   for (const char* probe : {"fail_reconcile", "throw_reconcile", "throw_ready"}) {
     SCOPED_TRACE(probe);

@@ -185,6 +185,22 @@ TEST_F(HangingPlugin, NewFileThatHangsDoesNotKeepAnotherFromBeingLoaded) {
   EXPECT_TRUE(Until(kLimit, [&] { return Hung().empty(); }));
 }
 
+// Nobody works yet and there is no build to go on with: a restart by the operator's supervisor is
+// all that is left.
+TEST_F(HangingPlugin, InCreateAtTheStartEndsTheHost) {
+  Install("hang_create", "probe");
+  Process& host = world_.StartHost("a", {"--leader-elect=false", "--plugin-swap-timeout=3s",
+                                         "--controller-shutdown-timeout=2s"});
+  EXPECT_EQ(host.Wait(kLimit), 1) << host.err();
+  EXPECT_THAT(host.err(),
+              ContainsRegex("Plugin call does not return, it is not waited for any more\" "
+                            "logger=\"probe-controller\" plugin=\"probe\" "
+                            "build=\"[0-9a-f]+\" call=\"create\" seconds=3"));
+  EXPECT_THAT(host.err(),
+              HasSubstr("probe-controller: create: has not returned within 3 s: the plugin hangs, "
+                        "or --plugin-swap-timeout is too short for it"));
+}
+
 struct Case {
   const char* name;
   const char* call;     // as it is named while it hangs

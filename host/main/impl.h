@@ -44,6 +44,7 @@ struct Host::Impl {
   // block; the elector's thread.
   void OpenConnections();
   bool PrepareLoop();
+  bool PrepareUntilDone();
   Status StartControllers();
   bool StopControllers();
   void Close();

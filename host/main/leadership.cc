@@ -22,8 +22,16 @@ void Host::Impl::End(int code, const std::string& why) {
   stopping.Cancel();
 }
 
-// Instances and caches, tried until the server answers. False: the host ends.
+// Instances and caches, tried until the server answers. False: the host ends. A stop ends its
+// waits.
 bool Host::Impl::PrepareLoop() {
+  const int id = stopping.OnCancel([this] { manager->Cancel(); });
+  const bool done = PrepareUntilDone();
+  stopping.Remove(id);
+  return done;
+}
+
+bool Host::Impl::PrepareUntilDone() {
   std::string said;  // each reason once: it is tried every second
   while (true) {
     const Status s = manager->Prepare();

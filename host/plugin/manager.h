@@ -72,6 +72,9 @@ class Manager {
   // Activates every prepared controller, each on a thread of its own as soon as its caches are
   // synced.
   void Start();
+  // Ends the waits of Prepare and of every operation for a plugin, for good: Stop is to follow.
+  // Does not block.
+  void Cancel() { cancel_.Cancel(); }
   // Stops all controllers and joins; `limit` as --controller-shutdown-timeout, 0 none. Names those
   // that did not end in time.
   std::vector<std::string> Stop(clock::Duration limit);

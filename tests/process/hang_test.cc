@@ -201,6 +201,15 @@ TEST_F(HangingPlugin, InCreateAtTheStartEndsTheHost) {
                         "or --plugin-swap-timeout is too short for it"));
 }
 
+// A create() that listens does not hold a stop up.
+TEST_F(HangingPlugin, WaitInCreateAtTheStartEndsWithTheHost) {
+  Install("wait_create", "probe");
+  Process& host = world_.StartHost("a", {"--leader-elect=false", "--plugin-swap-timeout=10m"});
+  ASSERT_TRUE(Until(kLimit, [&] { return Plugin("probe").contains("underWay"); })) << host.err();
+  host.Signal(SIGTERM);
+  EXPECT_EQ(host.Wait(kLimit), 0) << host.err();
+}
+
 struct Case {
   const char* name;
   const char* call;     // as it is named while it hangs

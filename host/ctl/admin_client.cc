@@ -76,6 +76,18 @@ std::string Explain(const Access& access, const Error& error) {
     return what +
            ": the host does not know these credentials: see --kubeconfig, --token-file, "
            "--client-cert";
+  // The host refuses users in these words; what else is forbidden (a file of others) says its own
+  // fix.
+  if (error.code == Code::kForbidden &&
+      error.message.find("cannot get path") == std::string::npos &&
+      error.message.find("cannot post path") == std::string::npos)
+    return what;
+  if (error.code == Code::kForbidden &&
+      error.message.find("\"system:anonymous\"") != std::string::npos)
+    return what +
+           ": the host does not recognise you: give credentials (--kubeconfig, --token-file, "
+           "--client-cert); a certificate must be of the CA of the host's --client-ca-file or of "
+           "its cluster's ConfigMap kube-system/extension-apiserver-authentication";
   if (error.code == Code::kForbidden)
     return what +
            ": this user may not: it needs get and post on the non-resource URLs /plugins and "

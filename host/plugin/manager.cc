@@ -126,6 +126,13 @@ Status Manager::Load() {
   }
   if (files > 0 && none)
     return MakeError(Code::kInvalid, "no plugin could be loaded: " + Problems().front());
+  std::string directories;
+  for (const std::string& d : options_.dirs) directories += (directories.empty() ? "" : ",") + d;
+  if (none)
+    environment_.log.Warning(
+        "No plugin is loaded: when this host wins the lease it leads and does nothing until a file "
+        "comes; is --plugin-dir the right directory?",
+        {{"directories", directories}});
   return Ok();
 }
 

@@ -38,6 +38,8 @@ class CtlTest : public http::ServerTest {
     if (!r.body.empty()) line += " " + r.body;
     requests_.push_back(line);
     if (r.method == "GET") return http::JsonResponse(200, ReportOf(swaps_));
+    if (r.path == "/plugins/foreign/rollback")
+      return http::StatusError(403, "Forbidden", "x.so: writable by others: chmod go-w", false);
     if (r.path == "/plugins/node/rollback")
       return http::StatusError(404, "NotFound", "plugin node has no earlier build in memory",
                                false);
@@ -86,6 +88,9 @@ TEST_F(CtlTest, ARefusalIsTheHostsOwnWords) {
   EXPECT_EQ(Ctl({"plugins", "rollback", "node", "--token-file", token_}), 1);
   EXPECT_THAT(err_, HasSubstr("plugin node has no earlier build in memory"));
   EXPECT_EQ(out_, "");
+  EXPECT_EQ(Ctl({"plugins", "rollback", "foreign", "--token-file", token_}), 1);
+  EXPECT_THAT(err_, HasSubstr("x.so: writable by others: chmod go-w"));
+  EXPECT_THAT(err_, Not(HasSubstr("user may not"))) << "the file was refused, not the user";
   EXPECT_EQ(Ctl({"plugins", "rollback", "../swap", "--token-file", token_}), 1);
   EXPECT_THAT(err_, HasSubstr("is not a plugin's name"));
 }
@@ -104,7 +109,7 @@ TEST_F(CtlTest, AnUnknownCertificateIsNeverAccepted) {
 
 TEST_F(CtlTest, WithoutCredentialsTheErrorSaysWhatIsNeeded) {
   EXPECT_EQ(Ctl({"plugins", "list"}), 1);
-  EXPECT_THAT(err_, HasSubstr("it needs get and post on the non-resource URLs"));
+  EXPECT_THAT(err_, HasSubstr("the host does not recognise you: give credentials"));
   EXPECT_EQ(Ctl({"plugins", "list", "--token-file", Write("bad", "unknown")}), 1);
   EXPECT_THAT(err_, HasSubstr("the host does not know these credentials"));
 }

@@ -38,6 +38,15 @@ TEST(PluginRescan, NewFileIsLoadedAndARemovedOneUnloaded) {
   EXPECT_EQ(cluster.StopHost(), 0);
 }
 
+TEST(PluginRescan, AHostWithoutPluginsSaysSo) {
+  PluginCluster cluster({});
+  EXPECT_TRUE(cluster.Logged("No plugin is loaded"));
+  Install(Probe("good"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.Advance(1s);
+  cluster.ExpectStampedBy("a");
+}
+
 TEST(PluginRescan, ADirectoryThatOthersMayWriteIsNotLookedAt) {
   PluginCluster cluster({Probe("good")});
   const std::string dir = fs::path(cluster.InDir("good.so")).parent_path();

@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "host/main/run.h"
 #include "host/plugin/crash.h"
 #include "host/plugin/image.h"
+#include "host/plugin/private_dir.h"
 
 namespace {
 
@@ -35,8 +35,7 @@ int Inspect(const std::string& file) {
       code = 1;
     }
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(*dir, ignored);
+  kcm::host::plugin::RemovePrivateDir(*dir);
   return code;
 }
 
@@ -68,7 +67,10 @@ int main(int argc, char** argv) {
 
   kcm::host::main::RunOptions options;
   options.args = std::move(args);
-  options.exit_now = [](int code) { ::_exit(code); };
+  options.exit_now = [](int code) {
+    kcm::host::plugin::RemovePrivateDirs();
+    ::_exit(code);
+  };
   kcm::host::main::Host host(std::move(options));
   std::thread signals([&] {
     int signal = 0;

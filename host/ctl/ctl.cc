@@ -9,6 +9,7 @@
 #include "host/ctl/arguments.h"
 #include "host/ctl/report.h"
 #include "host/plugin/image.h"
+#include "host/plugin/private_dir.h"
 
 namespace kcm::host::ctl {
 namespace {
@@ -28,8 +29,7 @@ Result<std::string> Inspect(const std::string& file) {
       text = image.error();
     }
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(*dir, ignored);
+  plugin::RemovePrivateDir(*dir);
   return text;
 }
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 #include "host/file/regular_file.h"
 #include "host/plugin/crash.h"
 #include "host/plugin/directory.h"
 #include "host/plugin/image.h"
+#include "host/plugin/private_dir.h"
 
 namespace kcm::host::main {
 namespace {
@@ -139,8 +139,7 @@ Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* fla
     }
   }
   if (result.ok() && quarantined) result = DeclareUnknown(args, flags, names);
-  std::error_code ignored;
-  std::filesystem::remove_all(*private_dir, ignored);
+  plugin::RemovePrivateDir(*private_dir);
   return result;
 }
 

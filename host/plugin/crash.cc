@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "host/plugin/entry.h"
+#include "host/plugin/private_dir.h"
 
 namespace kcm::host::plugin {
 namespace {
@@ -126,6 +127,7 @@ void InstallCrashHandler() {
 }
 
 void EndProcess(int code) {
+  RemovePrivateDirs();
   std::fflush(nullptr);
   ::_exit(code);
 }

@@ -18,8 +18,8 @@ namespace kcm::host::plugin {
 // On exit() and quick_exit(), which nothing of the host calls: the same line and record, then the
 // process ends with the code given, or with 1 instead of 0. Nothing of other plugins runs.
 void InstallCrashHandler();
-// How the host's program ends: as exit() would, but static destructors of plugins that could not be
-// unmapped do not run.
+// How the host's program ends: private directories are removed, then as exit() would, but static
+// destructors of plugins that could not be unmapped do not run.
 [[noreturn]] void EndProcess(int code);
 // Where record files go: DIR/crash-<digest prefix>-<time>.txt. The build id of the frame is its
 // digest's first characters.

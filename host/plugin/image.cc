@@ -3,18 +3,17 @@
 #include "host/plugin/image.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/dll/shared_library.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 
 #include "host/plugin/elf_file.h"
 #include "host/plugin/entry.h"
+#include "host/plugin/private_dir.h"
 #include "host/plugin/signature.h"
 
 namespace kcm::host::plugin {
@@ -22,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr uint64_t kMaxBytes = 1u << 30;
-constexpr const char* kDirPrefix = "kcm-host-";
 
 class Fd {
  public:
@@ -124,6 +122,8 @@ Result<std::shared_ptr<Image>> Image::Load(const std::string& file, const LoadOp
   image->digest_ = Sha256Hex(*bytes);
   if (options.admit)
     if (Status s = options.admit(file, image->digest_); !s.ok()) return s.error();
+  if (Status s = RestorePrivateDir(options.private_dir); !s.ok())
+    return MakeError(s.code(), file + ": no place for its copy: " + s.error().message);
   image->private_path_ = UniquePath(options.private_dir, file);
   if (Status s = WriteCopy(image->private_path_, *bytes); !s.ok()) return s.error();
   image->library_ = std::make_unique<Library>();
@@ -181,30 +181,6 @@ Image::~Image() {
   (void)Unload();
   std::error_code ignored;
   fs::remove(private_path_, ignored);
-}
-
-Result<std::string> MakePrivateDir() {
-  std::error_code ec;
-  const fs::path base = fs::temp_directory_path(ec);
-  if (ec)
-    return MakeError(Code::kInternal,
-                     "no temporary directory for plugin copies: set TMPDIR to a writable one");
-  for (const auto& entry :
-       fs::directory_iterator(base, fs::directory_options::skip_permission_denied, ec)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kDirPrefix)) continue;
-    const int pid = std::atoi(name.c_str() + std::string(kDirPrefix).size());
-    struct stat st {};
-    // Left by a process that was killed; only our own user's are touched.
-    if (pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH &&
-        ::lstat(entry.path().c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid())
-      fs::remove_all(entry.path(), ec);
-  }
-  std::string pattern = (base / (kDirPrefix + std::to_string(::getpid()) + "-XXXXXX")).string();
-  if (::mkdtemp(pattern.data()) == nullptr)
-    return MakeError(Code::kInternal, pattern + ": " + Reason() +
-                                          ": set TMPDIR to a writable directory that allows exec");
-  return pattern;
 }
 
 }  // namespace kcm::host::plugin

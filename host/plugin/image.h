@@ -17,7 +17,7 @@
 namespace kcm::host::plugin {
 
 struct LoadOptions {
-  std::string private_dir;  // for copies; exists, mode 0700, ours
+  std::string private_dir;  // for copies; exists, mode 0700, ours (private_dir.h)
   std::string trust_key;  // PEM file with Ed25519 public keys; empty: signatures are not asked for
   // Asked before the file is mapped, as mapping runs its library constructors (crash.h). Null: yes.
   std::function<Status(const std::string& file, const std::string& digest)> admit = {};
@@ -57,9 +57,5 @@ class Image {
   std::unique_ptr<Library> library_;
   HandleCount handles_ = std::make_shared<std::atomic<int64_t>>(0);
 };
-
-// Makes a fresh private directory below the system's temporary one and removes those of processes
-// that are gone.
-Result<std::string> MakePrivateDir();
 
 }  // namespace kcm::host::plugin

@@ -4,7 +4,8 @@
 #include "host/plugin/manager.h"
 
 #include <algorithm>
-#include <filesystem>
+
+#include "host/plugin/private_dir.h"
 
 namespace kcm::host::plugin {
 
@@ -345,8 +346,7 @@ std::vector<std::string> Manager::Stop(clock::Duration limit) {
   }
   gone.clear();
   kept.clear();
-  std::error_code ignored;
-  if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
+  RemovePrivateDir(private_dir_);
   return late;
 }
 

@@ -209,22 +209,5 @@ TEST_F(Loading, FilesThatOthersCanChangeAreRefused) {
   ExpectNothingLeft();
 }
 
-TEST_F(Loading, PrivateDirIsOursAloneAndThoseOfDeadProcessesGo) {
-  const std::filesystem::path stale =
-      std::filesystem::temp_directory_path() / "kcm-host-2147483646-stale1";
-  std::filesystem::create_directory(stale);
-  const Result<std::string> dir = MakePrivateDir();
-  ASSERT_TRUE(dir.ok()) << dir.error().message;
-  struct stat st {};
-  ASSERT_EQ(::stat(dir->c_str(), &st), 0);
-  EXPECT_EQ(st.st_mode & 0777u, 0700u);
-  EXPECT_FALSE(std::filesystem::exists(stale));
-  const Result<std::string> second = MakePrivateDir();
-  ASSERT_TRUE(second.ok());
-  EXPECT_TRUE(std::filesystem::exists(*dir)) << "that of a running process was removed";
-  std::filesystem::remove(*dir);
-  std::filesystem::remove(*second);
-}
-
 }  // namespace
 }  // namespace kcm::host::plugin

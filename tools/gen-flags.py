@@ -168,8 +168,8 @@ OURS = [
     ("plugin-watch", "bool", "true", "Load, replace and remove plugins as their files change."),
     ("plugin-probation-period", "duration", "1m0s", "How long a replaced build is kept ready for a rollback."),
     ("plugin-swap-timeout", "duration", "30s", "How long a swap waits for running reconciles before it is given up."),
-    ("plugin-state-dir", "string", "", "Folder for private copies and crash records. Empty: a fresh temporary folder, so that "
-     "crashes are not remembered across restarts."),
+    ("plugin-state-dir", "string", "", "Folder for crash records; made if only its last part is missing. Empty: crashes are "
+     "not remembered across restarts. Private copies of plugins are kept below TMPDIR (/tmp) instead, which has to allow execution."),
     ("plugin-quarantine-threshold", "int32", "3", "A build with this many crash records is not loaded. 0 or less loads it always."),
     ("warm-standby", "bool", "true", "Fill caches before the lease is won."),
     ("leader-elect-per-plugin", "bool", "", "One Lease per plugin, so that families spread over replicas."),

@@ -106,6 +106,10 @@ Status DeclareUnknown(const std::vector<std::string>& args, config::FlagSet* fla
 
 Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* flags,
                       config::ControllerNames* names) {
+  const std::string state_dir = Last(args, "plugin-state-dir");
+  // Found broken only by a crash, it would be too late.
+  if (!state_dir.empty())
+    if (Status s = plugin::PrepareCrashDir(state_dir); !s.ok()) return s;
   const std::vector<std::string> dirs = config::ScanFlag(args, "plugin-dir");
   if (dirs.empty()) return Ok();
   plugin::LoadOptions load{"", Last(args, "plugin-trust-key")};
@@ -117,7 +121,6 @@ Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* fla
   }
   Result<std::string> private_dir = plugin::MakePrivateDir();
   if (!private_dir.ok()) return private_dir.error();
-  const std::string state_dir = Last(args, "plugin-state-dir");
   // Mapping a file runs its library constructors: a crash there is to be remembered already.
   if (!state_dir.empty()) plugin::SetCrashDir(state_dir);
   bool quarantined = false;

@@ -4,14 +4,17 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "host/plugin/entry.h"
 #include "host/plugin/private_dir.h"
@@ -136,6 +139,33 @@ void SetCrashDir(const std::string& dir) {
   const size_t n = std::min(dir.size(), sizeof(g_crash_dir) - 1);
   std::memcpy(g_crash_dir, dir.data(), n);
   g_crash_dir[n] = '\0';
+}
+
+Status PrepareCrashDir(const std::string& dir) {
+  const auto refuse = [&](const std::string& reason, const char* fix) {
+    return MakeError(Code::kInvalid, "--plugin-state-dir " + dir + ": " + reason + ": " + fix);
+  };
+  const auto why = [] { return std::error_code(errno, std::generic_category()).message(); };
+  if (dir.size() >= sizeof(g_crash_dir))
+    return refuse("longer than " + std::to_string(sizeof(g_crash_dir) - 1) + " characters",
+                  "name a shorter path");
+  if (::mkdir(dir.c_str(), 0700) == 0) return Ok();
+  const int not_made = errno;
+  struct stat st {};
+  if (::stat(dir.c_str(), &st) != 0) {
+    if (not_made != EEXIST) errno = not_made;  // else a link to nothing
+    return refuse(why(), "create it or name another directory");
+  }
+  if (!S_ISDIR(st.st_mode)) return refuse("not a directory", "name a directory");
+  constexpr char kFix[] = "crash records need a directory that the host may read and write";
+  if (::faccessat(AT_FDCWD, dir.c_str(), R_OK | X_OK, AT_EACCESS) != 0) return refuse(why(), kFix);
+  // Rights alone do not tell: the file system has a word in it as well.
+  std::string probe = dir + "/.kcm-host-XXXXXX";
+  const int fd = ::mkostemp(probe.data(), O_CLOEXEC);
+  if (fd < 0) return refuse(why(), kFix);
+  ::close(fd);
+  (void)::unlink(probe.c_str());
+  return Ok();
 }
 
 Status Admit(const std::string& dir, int64_t threshold, const std::string& file,

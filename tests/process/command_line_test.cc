@@ -50,6 +50,16 @@ class CommandLine : public ::testing::Test {
   harness::TemporaryDir dir;
 };
 
+TEST_F(CommandLine, StateDirectoryThatCanNotKeepRecordsEndsTheStart) {
+  const std::string absent = dir.path() + "/absent/state";
+  const Ended end = RunHost({"--plugin-state-dir=" + absent});
+  EXPECT_EQ(end.code, 1);
+  EXPECT_THAT(end.err, HasSubstr("--plugin-state-dir " + absent + ": No such file or directory"));
+  const std::string made = dir.path() + "/state";
+  EXPECT_EQ(RunHost({"--plugin-dir=" + PluginDir(), "--plugin-state-dir", made, "--help"}).code, 0);
+  EXPECT_TRUE(fs::is_directory(made));
+}
+
 TEST_F(CommandLine, HOST_01_UnknownFlagEndsBeforeAnyPortIsBound) {
   // The port is ours: to bind it would fail, and be what the error is about.
   const Listener port;

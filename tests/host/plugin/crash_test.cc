@@ -52,6 +52,40 @@ TEST(CrashDeathTest, RecordIsLeftAndOnlyThatBuildCounts) {
   EXPECT_EQ(CrashCount(dir / "absent", "abcdef0123456789"), 0);
 }
 
+TEST(CrashDir, ThatCanNotKeepRecordsIsRefusedWithTheFix) {
+  const harness::TemporaryDir tmp;
+  const auto refusal = [](const std::string& dir) {
+    const Status s = PrepareCrashDir(dir);
+    return s.ok() ? "" : s.error().message;
+  };
+  const std::string made = tmp / "state";
+  EXPECT_EQ(refusal(made), "");
+  EXPECT_EQ(std::filesystem::status(made).permissions(), std::filesystem::perms::owner_all);
+  EXPECT_EQ(refusal(made), "") << "at the second start";
+  EXPECT_EQ(refusal(made + "/"), "");
+  std::filesystem::create_directory_symlink(made, tmp / "link");
+  EXPECT_EQ(refusal(tmp / "link"), "");
+  const std::string deep = tmp / "absent/state";
+  EXPECT_EQ(refusal(deep), "--plugin-state-dir " + deep +
+                               ": No such file or directory: create it or name another directory");
+  EXPECT_FALSE(std::filesystem::exists(tmp / "absent"));
+  const std::string file = tmp / "file";
+  test::WriteAll(file, "");
+  EXPECT_EQ(refusal(file), "--plugin-state-dir " + file + ": not a directory: name a directory");
+  EXPECT_EQ(refusal(file + "/state"),
+            "--plugin-state-dir " + file +
+                "/state: Not a directory: create it or name another directory");
+  const std::string longer = tmp / std::string(600, 'x');
+  EXPECT_EQ(refusal(longer),
+            "--plugin-state-dir " + longer + ": longer than 511 characters: name a shorter path");
+  // Not writable, for root as well.
+  EXPECT_NE(refusal("/proc/self")
+                .find(": crash records need a directory that the host may read "
+                      "and write"),
+            std::string::npos)
+      << refusal("/proc/self");
+}
+
 TEST(CrashDeathTest, SignalOutsidePluginsBlamesNobody) {
   GTEST_FLAG_SET(death_test_style, "fast");
   EXPECT_EXIT(

@@ -199,6 +199,10 @@ void Server::Impl::SeedStore() {
     const ResourcePtr r = resources->Find(seed.gvr);
     if (!r) continue;
     Json object = seed.object;
+    // Whoever delegates authentication to this server reads there whose client certificates count.
+    if (options.tls && seed.gvr.resource == "configmaps" &&
+        TextAt(object, {"metadata", "name"}) == "extension-apiserver-authentication")
+      object["data"]["client-ca-file"] = authority.ca_pem();
     object["kind"] = r->stored_type.kind;
     object["apiVersion"] = r->stored_type.api_version;
     Json& metadata = object["metadata"];

@@ -138,6 +138,13 @@ TEST_F(Credentials, HOST_13_ANewTokenInTheFileIsUsedWithinAMinute) {
   EXPECT_EQ(after.size(), 1u) << "nobody carries the old token";
 }
 
+// What a host reads that was told no --client-ca-file.
+TEST_F(Credentials, TheServerTellsWhoseClientCertificatesCount) {
+  EXPECT_EQ(cluster.Get("configmaps", "extension-apiserver-authentication",
+                        "kube-system")["data"]["client-ca-file"],
+            cluster.server().CaPem());
+}
+
 TEST_F(Credentials, HOST_14_ANewCertificateReplacesEveryConnection) {
   WritePair("x");
   Start("client-certificate: client.crt, client-key: client.key");

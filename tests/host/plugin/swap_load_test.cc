@@ -5,7 +5,6 @@
 #include <malloc.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -18,14 +17,13 @@ namespace {
 constexpr int kSwaps = 200;
 constexpr int kDeployments = 3;
 constexpr int kReplicas = 3;
+constexpr int kIdleSwaps = 40;
 
-// Private bytes of this process, which no mapped file accounts for.
-size_t AnonymousKb() {
-  ::malloc_trim(0);
-  std::ifstream in("/proc/self/smaps_rollup");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("Anonymous:")) return std::stoul(line.substr(10));
-  return 0;
+// Bytes of this process that are allocated now. Not what the allocator holds: that depends on which
+// threads happened to run side by side.
+size_t InUseKb() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return (info.uordblks + info.hblkhd) / 1024;
 }
 
 class RollingPods : public testing::Test {
@@ -92,7 +90,7 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
     ASSERT_EQ(cluster.Plugin("pod")["buildId"] == "other", n % 2 == 1);
     ++pauses_ms[cluster.Plugin("pod")["lastPauseMs"].get<double>()];
     cluster.Advance(500ms);
-    if (n == kSwaps / 4) warm_kb = AnonymousKb();
+    if (n == kSwaps / 4) warm_kb = InUseKb();
     if (n % 20 == 0) CountWrites();
   }
   for (int i = 0; i < kDeployments; ++i)
@@ -116,22 +114,32 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
   EXPECT_GT(cluster.Mapped("kcm-pod.so"), 0);
   EXPECT_EQ(cluster.Mapped("kcm-pod-other.so"), 0);
   EXPECT_EQ(cluster.Controller("pod", "deployment-controller")["generation"], kSwaps + 1);
-  // Every swap replays all objects: what it took must be given back. The server's history of every
-  // write is not the swaps'; what it stores (Events above all) grows with the rollouts. Last,
-  // because watches have to begin anew.
+  // What swaps under work leave. The server's history of every write is not the swaps'; what it
+  // stores (Events above all) grows with the rollouts.
   const size_t events = cluster.List("events").size();
   cluster.server().Compact();
-  const size_t end_kb = AnonymousKb();
+  const size_t end_kb = InUseKb();
+  // What swaps alone leave: each replays all objects, and nothing else happens.
+  cluster.Advance(60s);  // watches begin anew
+  const size_t idle_kb = InUseKb();
+  for (int n = 1; n <= kIdleSwaps; ++n) {
+    ASSERT_EQ(MessageOf(cluster.SwapFile(builds[n % 2])), "") << n;
+    cluster.Advance(500ms);
+  }
+  cluster.Advance(10s);
+  const size_t idle_end_kb = InUseKb();
 #ifndef KCM_SANITIZED  // where freed memory is kept on purpose
   EXPECT_LT(end_kb, warm_kb + 64 * 1024)
       << "from " << warm_kb << " kB after " << kSwaps / 4 << " swaps";
+  EXPECT_LT(idle_end_kb, idle_kb + 4 * 1024) << "from " << idle_kb << " kB";
 #endif
   std::ostringstream text;
   for (const auto& [ms, count] : pauses_ms) text << ms << " ms: " << count << "  ";
   RecordProperty("pauses", text.str());
   std::cout << rollouts << " rollouts, " << pods_created << " pods created; virtual pauses "
-            << text.str() << "; anonymous memory " << warm_kb << " -> " << end_kb << " kB, "
-            << events << " Events\n";
+            << text.str() << "; in use " << warm_kb << " -> " << end_kb << " kB with " << events
+            << " Events, " << kIdleSwaps << " idle swaps " << idle_kb << " -> " << idle_end_kb
+            << " kB\n";
 }
 
 }  // namespace

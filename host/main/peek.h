@@ -15,8 +15,9 @@ namespace kcm::host::main {
 // that are refused are passed over: loading them for good reports them. Errors: a flag or
 // controller name that clashes, naming the file. With --plugin-trust-key an unsigned file is not
 // even looked into.
-// --plugin-state-dir is made, or refused when crash records could not be kept there. A crash while a file is mapped leaves a record there, and a quarantined build
-// is not mapped; then flags and controllers that nobody knows are declared as well, as its own.
+// --plugin-state-dir is made, or refused when crash records could not be kept there. A crash while
+// a file is mapped leaves a record there, and a quarantined build is not mapped; then flags and
+// controllers that nobody knows are declared as well, as its own.
 Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* flags,
                       config::ControllerNames* names);
 

@@ -24,8 +24,8 @@ void InstallCrashHandler();
 // Where record files go: DIR/crash-<digest prefix>-<time>.txt. The build id of the frame is its
 // digest's first characters.
 void SetCrashDir(const std::string& dir);
-// Makes the directory (mode 0700) when only its last part is missing. An error, which names the fix,
-// when records could not be written to it or counted in it.
+// Makes the directory (mode 0700) when only its last part is missing. An error, which names the
+// fix, when records could not be written to it or counted in it.
 Status PrepareCrashDir(const std::string& dir);
 
 // Characters of a digest that name a build in frames and records.

@@ -60,7 +60,7 @@ TEST_F(SyncLog, AWaitForOwnWritesIsNoError) {
   cluster.Advance(2s);
   // From now on the cache of pods shows nothing new.
   devcluster::Server::Fault fault;
-  fault.path_regex = "/pods\\?.*(watch=true|resourceVersion=)";
+  fault.path_regex = "^/api/v1/pods\\?";
   fault.times = -1;
   fault.status = 429;
   cluster.server().AddFault(fault);

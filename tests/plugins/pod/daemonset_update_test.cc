@@ -230,7 +230,7 @@ TEST_F(DaemonSetUpdate, AGenerationCountsAsObservedOnceItWasActedUpon) {
   CreateReady(Daemon(Rolling(1)));
   // From now on the cache of pods shows nothing new.
   devcluster::Server::Fault fault;
-  fault.path_regex = "/pods\\?.*(watch=true|resourceVersion=)";
+  fault.path_regex = "^/api/v1/pods\\?";
   fault.times = -1;
   fault.status = 429;
   cluster.server().AddFault(fault);
@@ -238,8 +238,9 @@ TEST_F(DaemonSetUpdate, AGenerationCountsAsObservedOnceItWasActedUpon) {
   cluster.server().CloseWatches();
   cluster.Advance(2s);
   SetImage("nginx:2");
+  // The watch of DaemonSets was closed as well.
+  cluster.Until("the update begins", [&] { return Count("observedGeneration") == 2; });
   EXPECT_EQ(Alive().size(), 2u);
-  EXPECT_EQ(Count("observedGeneration"), 2);
   Patch(Rolling(2));
   cluster.Advance(5s);
   EXPECT_EQ(Alive().size(), 2u) << "one deletion has not been seen yet";

@@ -129,7 +129,7 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
   cluster.Advance(10s);
   const size_t idle_end_kb = InUseKb();
 #ifndef KCM_SANITIZED  // where freed memory is kept on purpose
-  EXPECT_LT(end_kb, warm_kb + 64 * 1024)
+  EXPECT_LT(end_kb, warm_kb + 16 * 1024)
       << "from " << warm_kb << " kB after " << kSwaps / 4 << " swaps";
   EXPECT_LT(idle_end_kb, idle_kb + 4 * 1024) << "from " << idle_kb << " kB";
 #endif

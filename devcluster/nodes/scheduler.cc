@@ -74,6 +74,9 @@ void Scheduler::Impl::ReleaseLocked(BookedPod& booked) {
   booked.awaits.clear();
   awaiting.erase(booked.pod.uid);
   MoveLocked(booked, "");
+  // A write that reached the server is refused to the next one by the volume's resourceVersion.
+  for (const std::string& volume : booked.volumes) volumes.promised.erase(volume);
+  booked.volumes.clear();
   for (const ClaimAllocation& a : booked.devices) {
     // What may have reached the server is taken until the watch shows the claim.
     if (!booked.devices_written) devices.promised.erase(Key(a.ns, a.claim));
@@ -112,6 +115,7 @@ void Scheduler::Impl::SeeOnNodeLocked(BookedPod& booked, Pod pod, bool fresh) {
   booked.waiting = booked.binding = false;
   booked.awaits.clear();
   awaiting.erase(pod.uid);
+  booked.volumes.clear();
   booked.devices.clear();
   NominateLocked(booked, "");
   const std::string node = pod.node;
@@ -212,6 +216,14 @@ void Scheduler::Impl::KeepPromisesLocked() {
   });
 }
 
+void Scheduler::Impl::KeepVolumePromisesLocked() {
+  std::erase_if(volumes.promised, [this](const auto& promise) {
+    const auto volume = volumes.volumes.find(promise.first);
+    return volume == volumes.volumes.end() ||
+           rules::JsonNode(*volume->second.body).Get("spec").Get("claimRef").Has();
+  });
+}
+
 // ---- the outside
 
 Scheduler::Scheduler(host::clock::Clock& clock, WorkPool& pool, bool devices,
@@ -304,6 +316,7 @@ void Scheduler::OnObjects(Book book, std::vector<JsonObject> all) {
     const std::lock_guard lock(impl_->mu);
     PutAll(std::move(all), &impl_->BookOf(book));
     impl_->KeepPromisesLocked();
+    impl_->KeepVolumePromisesLocked();
     impl_->unlisted.erase(book);
     impl_->DecideAllLocked(&out);
   }
@@ -314,6 +327,7 @@ void Scheduler::OnObject(Book book, Change change, JsonObject object) {
   const std::lock_guard lock(impl_->mu);
   Put(change, std::move(object), &impl_->BookOf(book));
   if (book == Book::kDeviceClaims) impl_->KeepPromisesLocked();
+  if (book == Book::kVolumes) impl_->KeepVolumePromisesLocked();
   impl_->PlanRetryLocked();
 }
 

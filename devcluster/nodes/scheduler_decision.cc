@@ -190,6 +190,11 @@ void Scheduler::Impl::AssumeLocked(BookedPod& booked, const Room& room, const Qu
   }
   Outcome o;
   o.steps = q.volumes.Steps(room.node);
+  for (const ClaimStep& step : o.steps) {
+    if (step.volume.empty()) continue;
+    volumes.promised[step.volume] = step.claim_uid;
+    booked.volumes.push_back(step.volume);
+  }
   o.node = room.node.name;
   MoveLocked(booked, room.node.name);
   o.pod = booked.pod;

@@ -32,6 +32,7 @@ struct BookedPod {
   // Claims that must be bound before the pod is, with the resourceVersion of our last write: what
   // the watch showed before it says nothing.
   std::map<std::string, uint64_t> awaits;
+  std::vector<std::string> volumes;      // promised to its claims
   std::vector<ClaimAllocation> devices;  // to be written before the pod is bound
   bool devices_written = false;
   uint64_t attempt = 0;  // counts decisions: a timeout belongs to one of them
@@ -128,6 +129,7 @@ struct Scheduler::Impl {
   void DropNodeLocked(const std::string& name);
   JsonObjects& BookOf(Book book);
   void KeepPromisesLocked();
+  void KeepVolumePromisesLocked();
 };
 
 std::string PodPath(const Pod& pod);

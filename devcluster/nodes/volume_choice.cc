@@ -104,6 +104,8 @@ const JsonObject* VolumeChoice::VolumeFor(const Claim& claim, const NodeObject& 
     const Node v = JsonNode(*volume.body);
     if (!Suits(v, claim) || !Reaches(v, node)) continue;
     if (std::find(taken.begin(), taken.end(), name) != taken.end()) continue;
+    const auto promise = books_.promised.find(name);
+    if (promise != books_.promised.end() && promise->second != claim.uid) continue;
     if (best == nullptr || Capacity(v) < Capacity(JsonNode(*best->body))) best = &volume;
   }
   return best;

@@ -15,6 +15,9 @@ namespace kcm::devcluster::nodes {
 struct VolumeBooks {
   std::map<std::string, Claim, std::less<>> claims;  // by Key()
   JsonObjects volumes, classes;                      // PersistentVolumes, StorageClasses
+  // Name of a volume -> uid of the claim it was chosen for, until the watch shows its claimRef:
+  // what is under way to the server is not chosen for another pod.
+  std::map<std::string, std::string, std::less<>> promised;
 };
 
 // An unbound claim whose volume waits for the pod's node.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Volumes: the scheduler's part in binding them, and the simulated CSI driver. The test plays the
 // volume controller.
+#include <mutex>
+#include <string>
+#include <vector>
+
 #include "devcluster/nodes/small_cluster.h"
 
 namespace kcm::devcluster::nodes {
@@ -61,12 +65,41 @@ class SimulatedVolumes : public SmallCluster {
     Patch(std::string(kVolumes) + "/" + volume + "/status", {{"status", {{"phase", "Bound"}}}});
     Settle();
   }
+  // A volume of class "local" on sim-1; nobody makes new ones of this class.
+  void CreateLocalDisk() {
+    Create("/apis/storage.k8s.io/v1/storageclasses",
+           {{"metadata", {{"name", "local"}}},
+            {"provisioner", "kubernetes.io/no-provisioner"},
+            {"volumeBindingMode", "WaitForFirstConsumer"}});
+    Create(kVolumes,
+           {{"metadata", {{"name", "disk"}}},
+            {"spec",
+             {{"capacity", {{"storage", "5Gi"}}},
+              {"accessModes", json::array({"ReadWriteOnce"})},
+              {"storageClassName", "local"},
+              {"local", {{"path", "/mnt"}}},
+              {"nodeAffinity",
+               {{"required",
+                 {{"nodeSelectorTerms",
+                   json::array({{{"matchExpressions",
+                                  json::array({{{"key", "kubernetes.io/hostname"},
+                                                {"operator", "In"},
+                                                {"values", json::array({"sim-1"})}}})}}})}}}}}}}});
+    Patch(std::string(kVolumes) + "/disk/status", {{"status", {{"phase", "Available"}}}});
+    Settle();
+  }
+  json DiskClaim() {
+    return Get(std::string(kVolumes) + "/disk")["spec"].value("claimRef", json::object());
+  }
   int EventsWith(const std::string& reason) {
     int n = 0;
     const json events = Get("/api/v1/namespaces/default/events");
     for (const json& e : events["items"]) n += e["reason"] == reason ? 1 : 0;
     return n;
   }
+
+  std::mutex mu;
+  std::vector<std::string> lines;  // of the nodes' log, guarded by mu
 };
 
 TEST_F(SimulatedVolumes, DriverRegistersItself) {
@@ -165,36 +198,50 @@ TEST_F(SimulatedVolumes, PodFollowsItsVolume) {
 
 TEST_F(SimulatedVolumes, AvailableVolumeIsPreferredToANewOne) {
   StartNodes();
-  Create("/apis/storage.k8s.io/v1/storageclasses", {{"metadata", {{"name", "local"}}},
-                                                    {"provisioner", "kubernetes.io/no-provisioner"},
-                                                    {"volumeBindingMode", "WaitForFirstConsumer"}});
-  Create(kVolumes,
-         {{"metadata", {{"name", "disk"}}},
-          {"spec",
-           {{"capacity", {{"storage", "5Gi"}}},
-            {"accessModes", json::array({"ReadWriteOnce"})},
-            {"storageClassName", "local"},
-            {"local", {{"path", "/mnt"}}},
-            {"nodeAffinity",
-             {{"required",
-               {{"nodeSelectorTerms",
-                 json::array({{{"matchExpressions",
-                                json::array({{{"key", "kubernetes.io/hostname"},
-                                              {"operator", "In"},
-                                              {"values", json::array({"sim-1"})}}})}}})}}}}}}}});
-  Patch(std::string(kVolumes) + "/disk/status", {{"status", {{"phase", "Available"}}}});
+  CreateLocalDisk();
   CreateClaim("data", "local");
   CreatePodWithClaim("p", "data");
+  Advance(1s);  // p may be seen before its claim
   CreateClaim("none-left", "local");
   CreatePodWithClaim("q", "none-left");
   Advance(2s);
-  const json ref = Get(std::string(kVolumes) + "/disk")["spec"]["claimRef"];
+  const json ref = DiskClaim();
   EXPECT_EQ(ref["name"], "data");
   EXPECT_EQ(ref["uid"], ClaimNamed("data")["metadata"]["uid"]);
   BindClaim("data", "disk");
   EXPECT_EQ(NodeOf("p"), "sim-1");
   EXPECT_EQ(Condition(PodPath("q"), "PodScheduled")["message"],
             "0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind.");
+}
+
+TEST_F(SimulatedVolumes, VolumeOnItsWayToAClaimIsNotChosenForAnother) {
+  NodesOptions o = Options();
+  o.log = [this](const std::string& line) {
+    const std::lock_guard lock(mu);
+    lines.push_back(line);
+  };
+  StartNodes(o);
+  CreateLocalDisk();
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    CreateClaim(name, "local");
+    CreatePodWithClaim("p" + std::to_string(i), name);
+  }
+  Advance(2s);
+  const std::string winner = DiskClaim().value("name", "");
+  ASSERT_NE(winner, "");
+  int refused = 0;
+  for (int i = 0; i < 8; ++i) {
+    refused +=
+        Condition(PodPath("p" + std::to_string(i)), "PodScheduled")["reason"] == "Unschedulable"
+            ? 1
+            : 0;
+  }
+  EXPECT_EQ(refused, 7);
+  const std::lock_guard lock(mu);
+  for (const std::string& line : lines) {
+    EXPECT_EQ(line.find("volume disk"), std::string::npos) << "tried for two claims: " << line;
+  }
 }
 
 TEST_F(SimulatedVolumes, ReleasedVolumeIsDeleted) {

@@ -57,6 +57,7 @@ struct Request {
   int code = 0;  // answered with
   // Set while a watch is open: the request no longer counts as one in flight.
   std::function<void()> settled;
+  bool cut_watch = false;  // Fault::Kind::kWatchCut
 };
 
 struct Answer {

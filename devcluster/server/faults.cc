@@ -20,7 +20,8 @@ std::optional<Server::Fault> Faults::Match(std::string_view method, const std::s
   const std::lock_guard lock(mutex_);
   for (Entry& e : entries_) {
     const bool for_watches = e.fault.kind == Server::Fault::Kind::kWatchClose ||
-                             e.fault.kind == Server::Fault::Kind::kWatchGone;
+                             e.fault.kind == Server::Fault::Kind::kWatchGone ||
+                             e.fault.kind == Server::Fault::Kind::kWatchCut;
     if (e.left == 0 || (for_watches && !watch)) continue;
     if (!e.fault.method.empty() && e.fault.method != method) continue;
     if (!std::regex_search(target, e.path)) continue;

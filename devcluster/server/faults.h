@@ -10,6 +10,8 @@
 // - kSlow: waits `delay_ms` of real time, then handles the request as usual
 // - kWatchClose: a watch starts and ends cleanly at once
 // - kWatchGone: a watch gets one ERROR event, code 410 reason Expired, then the end
+// - kWatchCut: a watch starts as usual; of its first event (initial ones too, bookmarks not) the
+//   client gets half, then the connection is closed
 //
 // Faults are tried in the order they were added; `times` counts down per match.
 #pragma once

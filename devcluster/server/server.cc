@@ -92,7 +92,7 @@ struct Server::Impl {
   Status MakeKeys();
   void SeedStore();
   void Handle(const HttpRequest& http, Connection& connection);
-  bool BreakIt(const Fault& fault, const HttpRequest& http, Connection& connection, Answer* answer);
+  bool BreakIt(const Fault& fault, Request* request, Connection& connection, Answer* answer);
   void Record(const HttpRequest& http, const Request& request, int code);
 
   const ServerOptions options;
@@ -231,7 +231,7 @@ void Server::Impl::Stop() {
 }
 
 // True when the request is over (answered or dropped); false: handle it as usual.
-bool Server::Impl::BreakIt(const Fault& fault, const HttpRequest& request, Connection& connection,
+bool Server::Impl::BreakIt(const Fault& fault, Request* request, Connection& connection,
                            Answer* answer) {
   switch (fault.kind) {
     case Fault::Kind::kStatus: {
@@ -270,10 +270,12 @@ bool Server::Impl::BreakIt(const Fault& fault, const HttpRequest& request, Conne
       answer->sent = true;
       return true;
     }
+    case Fault::Kind::kWatchCut:
+      request->cut_watch = true;
+      break;
     case Fault::Kind::kDropAfter:
       break;
   }
-  (void)request;
   return false;
 }
 
@@ -317,7 +319,7 @@ void Server::Impl::Handle(const HttpRequest& http_request, Connection& connectio
     drop_after = fault->kind == Fault::Kind::kDropAfter;
     // A hanging request must not keep virtual time from moving.
     if (fault->kind == Fault::Kind::kHang) busy.reset();
-    over = BreakIt(*fault, http_request, connection, &answer);
+    over = BreakIt(*fault, &request, connection, &answer);
   }
   if (!over) {
     try {

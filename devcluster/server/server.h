@@ -66,7 +66,8 @@ class Server {
       kHang,
       kSlow,
       kWatchClose,
-      kWatchGone
+      kWatchGone,
+      kWatchCut
     } kind = Kind::kStatus;
     int status = 500;  // kStatus
     std::string reason, message;

@@ -62,6 +62,7 @@ class Watch {
   bool SendExpired(uint64_t floor);
   void AppendBody(const ObjectPtr& object, std::string* out);
   bool SendFrame(const char* type, std::string_view object_bytes);
+  bool SendHalf(size_t begin);
   bool Relevant(const Object& object) const;
   bool Flush();
   bool Gather();
@@ -80,6 +81,7 @@ class Watch {
   uint64_t told_ = 0;  // the client knows of everything up to here
   bool initial_ = false;
   bool columns_sent_ = false;
+  bool ended_cleanly_ = true;
   MonoTime end_, bookmark_;
   MonoTime sent_at_;  // start of the period that the next send belongs to
   int burst_ = kBurst;
@@ -148,7 +150,16 @@ void Watch::AppendBody(const ObjectPtr& object, std::string* out) {
   }
 }
 
+// The fault kWatchCut: of the frame from `begin` on the first half goes out, and nothing more.
+bool Watch::SendHalf(size_t begin) {
+  buffer_.resize(begin + (buffer_.size() - begin) / 2);
+  Flush();
+  ended_cleanly_ = false;
+  return false;
+}
+
 bool Watch::SendFrame(const char* type, std::string_view object_bytes) {
+  const size_t begin = buffer_.size();
   if (media_.protobuf()) {
     const bool partial = media_.as == Media::As::kPartial || media_.as == Media::As::kPartialList;
     const bool status = std::string_view(type) == "ERROR";
@@ -164,6 +175,7 @@ bool Watch::SendFrame(const char* type, std::string_view object_bytes) {
         .append(object_bytes)
         .append("}\n");
   }
+  if (request_.cut_watch && std::string_view(type) != "BOOKMARK") return SendHalf(begin);
   return buffer_.size() < kFlushBytes || Flush();
 }
 
@@ -291,7 +303,6 @@ void Watch::Run() {
   told_ = std::max(told_, cursor_);
   if (request_.settled) request_.settled();
   std::vector<StoreEventPtr> events;
-  bool ended_cleanly = true;
   while (good) {
     if (state_.stopping || state_.watch_epoch.load() != epoch) break;
     waker_.Drain();
@@ -316,21 +327,21 @@ void Watch::Run() {
     if (!events.empty()) {
       waker_.Disarm();
       good = Gather();
-      ended_cleanly = good;
+      ended_cleanly_ = good;
       continue;
     }
     // Nothing to do: a watch that waits keeps no large buffer.
     if (buffer_.capacity() > kIdleBytes) buffer_.shrink_to_fit();
     if (state_.stopping || state_.watch_epoch.load() != epoch) break;
     good = c.AwaitWake(waker_.fd(), -1);
-    ended_cleanly = good;
+    ended_cleanly_ = good;
   }
   state_.store->RemoveWaker(*resource_.table, &waker_);
   if (timer_ != 0) state_.clock->Cancel(timer_);
   Flush();
   // A restart of the server ends connections too; clients must not reuse this one.
-  if (ended_cleanly) c.EndChunked();
-  if (!ended_cleanly || state_.watch_epoch.load() != epoch) c.CloseAfter();
+  if (ended_cleanly_) c.EndChunked();
+  if (!ended_cleanly_ || state_.watch_epoch.load() != epoch) c.CloseAfter();
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 // Real time.
-constexpr auto kStartLimit = std::chrono::seconds(30);
+constexpr auto kStartLimit = std::chrono::seconds(120);  // only a hang lasts so long
 constexpr auto kStopLimit = std::chrono::seconds(60);
 constexpr auto kStopStep = std::chrono::milliseconds(10);
 

@@ -340,6 +340,18 @@ TEST_F(DevclusterServer, FaultsAnswerInsteadOfTheServer) {
   EXPECT_EQ(watch.Next()["object"]["code"], 410);
 }
 
+TEST_F(DevclusterServer, AWatchCanBeCutInTheMiddleOfAnEvent) {
+  Server::Fault fault;
+  fault.kind = Server::Fault::Kind::kWatchCut;
+  server_->AddFault(fault);
+  const std::string from = std::to_string(server_->ResourceVersion());
+  WatchStream cut(server_->port(), std::string(kMaps) + "?watch=1&resourceVersion=" + from);
+  EXPECT_EQ(api_->Post(kMaps, Map("a")).code, 201);
+  EXPECT_TRUE(cut.Next().is_discarded()) << "half a line is no event";
+  WatchStream next(server_->port(), std::string(kMaps) + "?watch=1&resourceVersion=" + from);
+  EXPECT_EQ(next.Next()["object"]["metadata"]["name"], "a");
+}
+
 TEST_F(DevclusterServer, ClosedWatchesEnd) {
   WatchStream watch(server_->port(), std::string(kMaps) + "?watch=1&resourceVersion=" +
                                          std::to_string(server_->ResourceVersion()));

@@ -212,6 +212,62 @@ TEST_F(InformerTest, HOST_29_GoneRelistsOnceAndNoticesDeletions) {
   EXPECT_EQ(recorder.Take(), (Lines{"delete a tombstone", "update b", "update c"}));
 }
 
+devcluster::Server::Fault CutOfWatches(int times) {
+  devcluster::Server::Fault cut;
+  cut.path_regex = "configmaps.*watch=true";
+  cut.kind = devcluster::Server::Fault::Kind::kWatchCut;
+  cut.times = times;
+  return cut;
+}
+
+TEST_F(InformerTest, AnEventCutInTheMiddleIsAskedForAgain) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  recorder.Take();
+  Advance(2s);  // a watch shorter than 1 s would be an error of its own
+  behind_is_fine = true;
+  cluster->server->AddFault(CutOfWatches(1));
+  cluster->Audit(kAgent);
+  cluster->server->CloseWatches();
+  ASSERT_EQ(AdvanceUntilRequests("configmaps", 1).size(), 1u) << "the one that will be cut";
+  ASSERT_TRUE(cluster->Patch(ConfigMaps(), "default", "a", R"({"data":{"k":"w"}})").ok());
+  ASSERT_TRUE(cluster->ConfigMap("b").ok());
+  const Lines requests = AdvanceUntilRequests("configmaps", 1);
+  ASSERT_EQ(requests.size(), 1u);
+  EXPECT_NE(requests[0].find("watch=true"), std::string::npos) << requests[0];
+  EXPECT_EQ(requests[0].find("sendInitialEvents"), std::string::npos) << requests[0];
+  EXPECT_EQ(recorder.Take(), (Lines{"update a", "add b"}));
+}
+
+// A watch of less than a second without an event is followed by a list.
+TEST_F(InformerTest, WatchesThatAreCutAgainAndAgainLoseNothing) {
+  Up();
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  recorder.Take();
+  behind_is_fine = true;
+  cluster->server->AddFault(CutOfWatches(4));
+  cluster->server->CloseWatches();
+  ASSERT_TRUE(cluster->Patch(ConfigMaps(), "default", "a", R"({"data":{"k":"w"}})").ok());
+  ASSERT_TRUE(cluster->ConfigMap("b").ok());
+  ASSERT_TRUE(cluster->Delete(ConfigMaps(), "default", "a").ok());
+  for (int i = 0; i < 240 && !informer->Get("default/b"); ++i) Advance(1s);
+  EXPECT_TRUE(informer->Get("default/b"));
+  EXPECT_FALSE(informer->Get("default/a"));
+  EXPECT_EQ(informer->ResourceVersion(), cluster->server->ResourceVersion("v1/configmaps"));
+}
+
+TEST_F(InformerTest, AFirstListCutInTheMiddleOfAnObjectIsAskedForAgain) {
+  Up();
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(cluster->ConfigMap(name).ok());
+  cluster->server->AddFault(CutOfWatches(1));
+  Start();
+  AdvanceUntilRequests("configmaps", 2);
+  EXPECT_TRUE(informer->HasSynced());
+  EXPECT_EQ(recorder.Take(), (Lines{"add a initial", "add b initial"}));
+}
+
 TEST_F(InformerTest, ARefusedVersionIsListedOnceMoreWithoutOne) {
   Up(true, false);
   ASSERT_TRUE(cluster->ConfigMap("a").ok());

@@ -137,7 +137,8 @@ TEST(PluginEntry, AlternateStacksGoWithTheirThreads) {
   std::thread(enter).join();
   const int before = mappings();
   for (int i = 0; i < 1000; ++i) std::thread(enter).join();
-  EXPECT_LE(mappings(), before + 20);  // a few are the allocator's or a sanitizer's
+  // Stacks left behind would be a thousand; some are the allocator's or a sanitizer's.
+  EXPECT_LE(mappings(), before + 200);
 }
 
 TEST(Quarantine, BuildWithTooManyRecordsIsNotAdmitted) {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "kcm/rules/equality.h"
-#include "kcm/rules/owner_reference.h"
 #include "plugins/pod/cronjob/declaration.h"
 #include "plugins/pod/cronjob/reconciler.h"
 #include "plugins/pod/cronjob/schedule.h"
+#include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/resources.h"
 
 namespace kcm::pod::cronjob {
@@ -19,6 +19,7 @@ using rules::Node;
 
 Controller::Controller(sdk::Context& context)
     : context_(context),
+      cron_jobs_(context.cache(), kCronJobs, kCronJobWatch),
       creation_skew_(context.DefineMetric(
           {.type = KCM_METRIC_HISTOGRAM,
            .name = "cronjob_controller_job_creation_skew_duration_seconds",
@@ -58,23 +59,14 @@ void Controller::OnCronJobChange(const sdk::Change& change) {
   context_.queue().AddAfter(change.Key(), next.value_or(std::chrono::nanoseconds(0)));
 }
 
+// Whatever happens to a Job, its CronJob looks; Jobs without one are nobody's.
 void Controller::OnJobChange(const sdk::Change& change) const {
-  const Node owner = rules::ControllerOf(change.object());
-  if (change.type() == sdk::Change::Type::kUpdate) {
-    if (change.resource_version() == change.old_resource_version()) return;  // a resync
-    const Node old_owner = rules::ControllerOf(change.old_object());
-    const bool differs = old_owner.Has() != owner.Has() ||
-                         (owner.Has() && !rules::SameOwnerReference(old_owner, owner));
-    if (differs) WakeOwner(change.ns(), old_owner);
+  const Wakes wakes =
+      WakesOf(change.type(), change.old_object(), change.object(), DeletingUpdate::kIsUpdate);
+  for (size_t i = 0; i < wakes.count; ++i) {
+    if (const auto owner = cron_jobs_.Resolve(change.ns(), wakes.owners[i].reference))
+      context_.queue().Add(owner->Key());
   }
-  WakeOwner(change.ns(), owner);
-}
-
-void Controller::WakeOwner(std::string_view ns, Node reference) const {
-  if (!reference.Has() || reference.Get("kind").String() != kCronJobs.kind) return;
-  const std::string key = std::string(ns) + "/" + std::string(reference.Get("name").String());
-  const std::optional<sdk::WholeRef> owner = context_.cache().Get(kCronJobWatch, key);
-  if (owner && owner->Uid() == reference.Get("uid").String()) context_.queue().Add(key);
 }
 
 sdk::Outcome Controller::Reconcile(sdk::Run& run) {

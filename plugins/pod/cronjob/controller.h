@@ -2,12 +2,10 @@
 // cronjob-controller: starts Jobs at scheduled times and keeps account of them
 // (spec/pod-batch.md section 2).
 #pragma once
-#include <string_view>
-
-#include "kcm/rules/node.h"
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/controller.h"
 #include "plugins/pod/cronjob/zones.h"
+#include "plugins/pod/ownership/owner_lookup.h"
 
 namespace kcm::pod::cronjob {
 
@@ -20,9 +18,9 @@ class Controller {
  private:
   void OnCronJobChange(const sdk::Change& change);
   void OnJobChange(const sdk::Change& change) const;
-  void WakeOwner(std::string_view ns, rules::Node reference) const;
 
   sdk::Context& context_;
+  const OwnerLookup cron_jobs_;
   sdk::Metric creation_skew_;
   Zones zones_;
 };

@@ -2,10 +2,6 @@
 // daemonset-controller: one pod of a DaemonSet on every node that is eligible, replaced node by
 // node when the template changes (spec/pod-workloads.md section 6).
 #pragma once
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "kcm/rules/taint.h"
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/controller.h"
@@ -31,12 +27,11 @@ class Controller {
   sdk::Outcome ReconcileNode(sdk::Run& run);
 
   sdk::Outcome ReconcileSet(sdk::Run& run);
-  std::optional<std::string> StaleResource(std::string_view key);
+  sdk::Outcome Act(sdk::Run& run, sdk::WholeRef set);
 
   sdk::Context& context_;
   const OwnerLookup sets_;
   const rules::ComparisonOperators comparison_;
-  sdk::Metric stale_skips_;
   Memory memory_;
 };
 

@@ -70,10 +70,9 @@ Status Reconciler::Execute(std::vector<size_t> deleted, std::vector<std::string_
   issued_ = true;
   deleted.resize(std::min(deleted.size(), kBurst));
   created.resize(std::min(created.size(), kBurst));
-  const std::string_view key = run_.key();
   const auto creations = static_cast<int64_t>(created.size());
   memory_.expectations.Expect(
-      key, {.creations = creations, .deletions = static_cast<int64_t>(deleted.size())},
+      set_.uid, {.creations = creations, .deletions = static_cast<int64_t>(deleted.size())},
       context_.clock().Monotonic());
   run_.log().Info(2, "Creating and deleting daemon pods",
                   {{"creating", created.size()}, {"deleting", deleted.size()}});
@@ -89,14 +88,14 @@ Status Reconciler::Execute(std::vector<size_t> deleted, std::vector<std::string_
     const Created made = CreatePods(client_, owner, body, creations, wrote);
     // The failed ones and those that slow start left out will never be seen.
     if (const int64_t missing = creations - made.succeeded; missing > 0)
-      memory_.expectations.CreationObserved(key, missing);
+      memory_.expectations.CreationObserved(set_.uid, missing);
     if (made.error) errors.push_back(*made.error);
   }
   std::vector<std::string> names;
   for (const size_t place : deleted) names.emplace_back(pods_[place].Name());
-  const std::optional<Error> failure =
-      DeletePods(client_, owner, names,
-                 [this, key](std::string_view) { memory_.expectations.DeletionObserved(key); });
+  const std::optional<Error> failure = DeletePods(client_, owner, names, [this](std::string_view) {
+    memory_.expectations.DeletionObserved(set_.uid);
+  });
   if (failure) errors.push_back(*failure);
   return errors.empty() ? Ok() : Status(Aggregate(errors));
 }

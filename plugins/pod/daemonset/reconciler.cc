@@ -32,7 +32,7 @@ Reconciler::Reconciler(const sdk::Context& context, const sdk::Run& run, Memory&
 
 Status Reconciler::Run() {
   // Before anything is read: what an event shows later is then looked at in the next reconcile.
-  const bool may_act = memory_.expectations.Satisfied(run_.key(), context_.clock().Monotonic());
+  const bool may_act = memory_.expectations.Satisfied(set_.uid, context_.clock().Monotonic());
   if (const Status claimed = history_.Claim(selector_); !claimed.ok()) return claimed;
   if (const Status claimed = ClaimPods(); !claimed.ok()) return claimed;
   if (const Status chosen = ChooseRevision(); !chosen.ok()) return chosen;
@@ -47,22 +47,9 @@ Status Reconciler::Run() {
 }
 
 Status Reconciler::ClaimPods() {
-  const std::string orphans = "orphan:" + std::string(set_.ns);
   Claimer claimer(run_, kDaemonSets, kPods, set_.root,
                   [this](const sdk::WholeRef& pod) { Wrote(kPods, pod.ResourceVersion()); });
-  for (const std::string_view owner : {set_.uid, std::string_view(orphans)}) {
-    sdk::ObjectList<sdk::ObjectRef> found = context_.cache().List(
-        kPodWatch, {.index = kByController, .index_value = owner, .ns = set_.ns});
-    for (sdk::ObjectRef& pod : found.items()) {
-      if (!claimer.Claims(pod.Root(), selector_.Matches(pod.Root().Path("metadata.labels"))))
-        continue;
-      if (claimer.adopted()) {
-        pods_.push_back(std::move(*claimer.adopted()));
-      } else {
-        pods_.push_back(std::move(pod));
-      }
-    }
-  }
+  claimer.ClaimAll(context_.cache(), kPodWatch, kByController, selector_, pods_);
   return claimer.result();
 }
 
@@ -111,7 +98,7 @@ Status Reconciler::Report(Acted acted) {
 }
 
 void Reconciler::Wrote(const sdk::Resource& resource, std::string_view version) const {
-  memory_.barrier.Wrote(run_.key(), set_.uid, resource.resource, version);
+  memory_.own_writes.Wrote(run_.key(), set_.uid, resource, version);
 }
 
 void Reconciler::Tell(sdk::EventType type, std::string_view reason,

@@ -17,19 +17,24 @@
 #include "kcm/rules/result.h"
 #include "kcm/rules/taint.h"
 #include "kcm/rules/time.h"
-#include "kcm/rules/write_barrier.h"
 #include "kcm/sdk/context.h"
 #include "plugins/pod/daemonset/failed_pods.h"
 #include "plugins/pod/daemonset/fleet.h"
 #include "plugins/pod/daemonset/spec.h"
+#include "plugins/pod/ownership/own_writes.h"
 #include "plugins/pod/revisions/history.h"
 
 namespace kcm::pod::daemonset {
 
-// What outlives a reconcile; thread-safe. Lost with a restart: then the caches are fresh.
+// What outlives a reconcile, by the DaemonSet's uid; thread-safe. Lost with a restart: then the
+// caches are fresh.
 struct Memory {
+  explicit Memory(const sdk::Context& context);
+  // The DaemonSet is gone. Back-offs of its nodes expire by themselves.
+  void Forget(std::string_view key, std::string_view uid);
+
   rules::Expectations expectations;
-  rules::WriteBarrier barrier;
+  OwnWrites own_writes;
   FailedPodBackOff failed_pods;
 };
 

@@ -8,6 +8,7 @@
 #include "plugins/pod/daemonset/controller.h"
 #include "plugins/pod/daemonset/declaration.h"
 #include "plugins/pod/daemonset/placement.h"
+#include "plugins/pod/ownership/gone_owner.h"
 #include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/resources.h"
 
@@ -39,18 +40,8 @@ void Controller::OnChange(const sdk::Change& change) {
 
 void Controller::OnOwnChange(const sdk::Change& change) {
   const std::string key = change.Key();
-  std::string_view gone;
-  if (change.type() == sdk::Change::Type::kDelete) gone = change.uid();
-  if (change.type() == sdk::Change::Type::kUpdate) {
-    // Deleted and made anew while the watch was down: the old one's records must not hold up the
-    // new one.
-    const std::string_view old_uid = change.old_object().Path("metadata.uid").String();
-    if (old_uid != change.uid()) gone = old_uid;
-  }
-  if (!gone.empty()) {
-    memory_.expectations.Forget(key);
-    memory_.barrier.Forget(key, gone);
-  }
+  if (const auto gone = GoneOwnerOf(change.type(), change.old_object(), change.object()))
+    memory_.Forget(key, gone->uid);
   context_.queue().Add(key);
 }
 
@@ -62,8 +53,8 @@ void Controller::OnPodChange(const sdk::Change& change) {
     const std::optional<sdk::WholeRef> owner = sets_.Resolve(change.ns(), wake.reference);
     if (!owner) continue;
     const std::string key = owner->Key();
-    if (wake.created) memory_.expectations.CreationObserved(key);
-    if (wake.deleted) memory_.expectations.DeletionObserved(key);
+    if (wake.created) memory_.expectations.CreationObserved(owner->Uid());
+    if (wake.deleted) memory_.expectations.DeletionObserved(owner->Uid());
     context_.queue().Add(key);
     const std::chrono::seconds min_ready(owner->Root().Path("spec.minReadySeconds").Int());
     if (wake.became_ready && min_ready.count() > 0)

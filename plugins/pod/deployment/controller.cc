@@ -5,7 +5,6 @@
 #include <string>
 
 #include "kcm/rules/error_class.h"
-#include "kcm/rules/label_selector.h"
 #include "kcm/rules/owner_reference.h"
 #include "plugins/pod/deployment/declaration.h"
 #include "plugins/pod/deployment/reconciler.h"
@@ -17,6 +16,11 @@ namespace kcm::pod::deployment {
 
 using rules::Node;
 using sdk::Outcome;
+
+Controller::Controller(sdk::Context& context)
+    : context_(context),
+      deployments_(context.cache(), kDeployments, kDeploymentWatch),
+      replica_sets_(context.cache(), kReplicaSets, kReplicaSetWatch) {}
 
 void Controller::OnChange(const sdk::Change& change) {
   if (change.watch() == kDeploymentWatch.number) {
@@ -32,21 +36,21 @@ void Controller::OnReplicaSetChange(const sdk::Change& change) {
   const Node set = change.object();
   const Wakes wakes = WakesOf(change.type(), change.old_object(), set, DeletingUpdate::kIsUpdate);
   for (size_t i = 0; i < wakes.count; ++i) {
-    if (const auto owner = Resolve(change.ns(), wakes.owners[i].reference))
+    if (const auto owner = deployments_.Resolve(change.ns(), wakes.owners[i].reference))
       context_.queue().Add(owner->Key());
   }
-  if (wakes.orphan) WakeMatching(change.ns(), set);
+  if (!wakes.orphan) return;
+  for (const sdk::WholeRef& deployment : deployments_.Matching(change.ns(), set))
+    context_.queue().Add(deployment.Key());
 }
 
 // A Recreate rollout waits for the last pod to go; nothing else depends on single pods.
 void Controller::OnPodGone(const sdk::Change& change) {
-  const Node reference = rules::ControllerOf(change.object());
-  if (reference.Get("kind").String() != kReplicaSets.kind) return;
-  const std::string key =
-      std::string(change.ns()) + "/" + std::string(reference.Get("name").String());
-  const std::optional<sdk::WholeRef> set = context_.cache().Get(kReplicaSetWatch, key);
-  if (!set || set->Uid() != reference.Get("uid").String()) return;
-  const std::optional<sdk::WholeRef> owner = Resolve(change.ns(), rules::ControllerOf(set->Root()));
+  const std::optional<sdk::WholeRef> set =
+      replica_sets_.Resolve(change.ns(), rules::ControllerOf(change.object()));
+  if (!set) return;
+  const std::optional<sdk::WholeRef> owner =
+      deployments_.Resolve(change.ns(), rules::ControllerOf(set->Root()));
   if (!owner || owner->Root().Path("spec.strategy.type").String() != "Recreate") return;
   if (!HasAnyPod(*owner)) context_.queue().Add(owner->Key());
 }
@@ -59,24 +63,6 @@ bool Controller::HasAnyPod(const sdk::WholeRef& deployment) const {
       return true;
   }
   return false;
-}
-
-void Controller::WakeMatching(std::string_view ns, Node replica_set) {
-  const Node labels = replica_set.Path("metadata.labels");
-  for (const sdk::WholeRef& owner : context_.cache().List(kDeploymentWatch, {.ns = ns})) {
-    const Result<rules::LabelSelector> selector =
-        rules::LabelSelector::FromObject(owner.Root().Path("spec.selector"));
-    if (selector.ok() && selector->CanSearch() && selector->Matches(labels))
-      context_.queue().Add(owner.Key());
-  }
-}
-
-std::optional<sdk::WholeRef> Controller::Resolve(std::string_view ns, Node reference) const {
-  if (reference.Get("kind").String() != kDeployments.kind) return std::nullopt;
-  std::optional<sdk::WholeRef> owner = context_.cache().Get(
-      kDeploymentWatch, std::string(ns) + "/" + std::string(reference.Get("name").String()));
-  if (owner && owner->Uid() != reference.Get("uid").String()) owner.reset();
-  return owner;
 }
 
 Outcome Controller::Reconcile(sdk::Run& run) {

@@ -4,18 +4,16 @@
 //
 // It keeps no state of its own: everything is in the objects.
 #pragma once
-#include <optional>
-#include <string_view>
-
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/controller.h"
+#include "plugins/pod/ownership/owner_lookup.h"
 
 namespace kcm::pod::deployment {
 
 // Thread-safe as the SDK calls it.
 class Controller {
  public:
-  explicit Controller(sdk::Context& context) : context_(context) {}
+  explicit Controller(sdk::Context& context);
 
   void OnChange(const sdk::Change& change);
   sdk::Outcome Reconcile(sdk::Run& run);
@@ -23,11 +21,10 @@ class Controller {
  private:
   void OnReplicaSetChange(const sdk::Change& change);
   void OnPodGone(const sdk::Change& change);
-  void WakeMatching(std::string_view ns, rules::Node replica_set);
-  std::optional<sdk::WholeRef> Resolve(std::string_view ns, rules::Node reference) const;
   bool HasAnyPod(const sdk::WholeRef& deployment) const;
 
   sdk::Context& context_;
+  const OwnerLookup deployments_, replica_sets_;
 };
 
 }  // namespace kcm::pod::deployment

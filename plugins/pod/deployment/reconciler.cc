@@ -74,18 +74,8 @@ Status Reconciler::Claim() {
     error.message = "deployment " + object_.Key() + " has invalid label selector: " + error.message;
     return error;
   }
-  const std::string_view ns = object_.Namespace();
-  const std::string orphans = "orphan:" + std::string(ns);
   Claimer claimer(run_, kDeployments, kReplicaSets, object_.Root());
-  for (const std::string_view owner : {object_.Uid(), std::string_view(orphans)}) {
-    sdk::ObjectList<sdk::WholeRef> candidates = context_.cache().List(
-        kReplicaSetWatch, {.index = kByController, .index_value = owner, .ns = ns});
-    for (sdk::WholeRef& set : candidates.items()) {
-      const bool matches = selector->Matches(set.Root().Path("metadata.labels"));
-      if (!claimer.Claims(set.Root(), matches)) continue;
-      sets_.push_back(claimer.adopted() ? std::move(*claimer.adopted()) : std::move(set));
-    }
-  }
+  claimer.ClaimAll(context_.cache(), kReplicaSetWatch, kByController, *selector, sets_);
   if (!claimer.result().ok()) return claimer.result();
   std::sort(sets_.begin(), sets_.end(), [](const auto& x, const auto& y) {
     return ReplicaSetOf(x.Root()).OlderThan(ReplicaSetOf(y.Root()));

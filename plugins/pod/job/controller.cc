@@ -13,13 +13,32 @@ namespace kcm::pod::job {
 using rules::Node;
 using sdk::Outcome;
 
-Controller::Controller(sdk::Context& context) : context_(context), metrics_(context) {}
+namespace {
+
+constexpr OwnWrites::Skips kSkips{
+    .name = "job_controller_stale_sync_skips_total",
+    .help = "Syncs of Jobs put off because a cache did not show the controller's own writes yet."};
+constexpr OwnWrites::Shown kShown[] = {{kPods, kPodWatch.number}, {kJobs, kJobWatch.number}};
+
+}  // namespace
+
+Controller::Controller(sdk::Context& context)
+    : context_(context),
+      jobs_(context.cache(), kJobs, kJobWatch),
+      metrics_(context),
+      own_writes_(context, kSkips, kShown) {}
+
+void Controller::Forget(std::string_view key, std::string_view uid) {
+  memory_.Forget(uid);
+  own_writes_.Forget(key, uid);
+}
 
 Outcome Controller::Reconcile(sdk::Run& run) {
   return run.queue_number() == kOrphanQueue ? ReconcileOrphans(run) : ReconcileJob(run);
 }
 
 Outcome Controller::ReconcileJob(sdk::Run& run) {
+  if (const auto stale = own_writes_.NotShownYet(run.key())) return Outcome::Retry(*stale);
   std::optional<sdk::WholeRef> job = context_.cache().Get(kJobWatch, run.key());
   if (!job) return Outcome::Done();
   const Result<Features> features = FeaturesOf(context_);
@@ -28,15 +47,10 @@ Outcome Controller::ReconcileJob(sdk::Run& run) {
   const std::string uid(job->Uid());
   if (!ExternalManager(root, features->managed_by).empty()) return Outcome::Done();
   if (rules::IsJobFinished(root)) {
-    memory_.Finished(uid);
+    Forget(run.key(), uid);
     return Outcome::Done();
   }
   if (memory_.IsMarkedFinished(uid)) return Outcome::Done();
-  if (const std::optional<std::string> stale = StaleResource(uid)) {
-    return Outcome::Retry(
-        MakeError(Code::kConflict,
-                  "the cache of " + *stale + " does not show the controller's own writes yet"));
-  }
   if (!HasKnownCompletionMode(root)) {
     context_.events().Record(*job, kJobs, sdk::EventType::kWarning, "UnknownCompletionMode",
                              "Skipped Job sync because completion mode is unknown");
@@ -44,25 +58,12 @@ Outcome Controller::ReconcileJob(sdk::Run& run) {
   }
   const bool indexed = SpecOf(root, *features).indexed;
   const sdk::Duration start = context_.clock().Monotonic();
-  Reconciler reconciler({context_, memory_, metrics_, *features}, run, std::move(*job));
+  Reconciler reconciler({context_, memory_, own_writes_, metrics_, *features}, run,
+                        std::move(*job));
   const Status done = reconciler.Run();
   metrics_.Synced(indexed, done.ok(), reconciler.action(), context_.clock().Monotonic() - start);
-  // Deleted meanwhile: its event may have come before the last of what is remembered here.
-  const std::optional<sdk::WholeRef> left = context_.cache().Get(kJobWatch, run.key());
-  if (!left || left->Uid() != uid) memory_.Forget(uid);
+  if (!jobs_.Has(run.key(), uid)) Forget(run.key(), uid);
   return Outcome::Of(done);
-}
-
-std::optional<std::string> Controller::StaleResource(std::string_view uid) {
-  const auto seen = [this](std::string_view resource) {
-    const uint32_t watch = resource == kPods.resource ? kPodWatch.number : kJobWatch.number;
-    const uint64_t version = context_.cache().ResourceVersion(watch);
-    return version == 0 ? std::string() : std::to_string(version);
-  };
-  std::optional<std::string> stale = memory_.barrier().Stale(uid, seen);
-  if (stale)
-    metrics_.SkippedStaleSync(*stale == kPods.resource ? kPods.group : kJobs.group, *stale);
-  return stale;
 }
 
 }  // namespace kcm::pod::job

@@ -2,7 +2,6 @@
 // job-controller: runs the pods of Jobs until they complete or fail, and counts each finished pod
 // exactly once (spec/pod-batch.md section 1).
 #pragma once
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +12,8 @@
 #include "plugins/pod/job/features.h"
 #include "plugins/pod/job/memory.h"
 #include "plugins/pod/job/metrics.h"
+#include "plugins/pod/ownership/own_writes.h"
+#include "plugins/pod/ownership/owner_lookup.h"
 
 namespace kcm::pod::job {
 
@@ -31,17 +32,14 @@ class Controller {
   void OnJobChange(const sdk::Change& change);
   void OnJobUpdate(const sdk::Change& change);
   void OnPodChange(const sdk::Change& change);
-  void OnPodAdd(const sdk::Change& change);
-  void OnPodUpdate(const sdk::Change& change);
+  void OnLivingPod(const sdk::Change& change);
   enum class Deletion { kAsked, kFinal };
   void OnPodDeletion(const sdk::Change& change, Deletion deletion);
-  void WakeMatching(std::string_view ns, rules::Node pod) const;
   void LookAfterPodsOf(std::string_view ns, rules::Node job) const;
   void LookAfterOrphan(const sdk::Change& change) const;
-  std::optional<sdk::WholeRef> Resolve(std::string_view ns, rules::Node reference) const;
 
   sdk::Outcome ReconcileJob(sdk::Run& run);
-  std::optional<std::string> StaleResource(std::string_view uid);
+  void Forget(std::string_view key, std::string_view uid);
 
   // orphans.cc: the orphan queue
   sdk::Outcome ReconcileOrphans(sdk::Run& run);
@@ -49,8 +47,10 @@ class Controller {
   bool IsOrphan(const sdk::ObjectRef& pod, const Features& features) const;
 
   sdk::Context& context_;
+  const OwnerLookup jobs_;
   const Metrics metrics_;
   Memory memory_;
+  OwnWrites own_writes_;
 };
 
 }  // namespace kcm::pod::job

@@ -61,7 +61,6 @@ bool Memory::IsMarkedFinished(std::string_view job) const {
 
 void Memory::Forget(std::string_view job) {
   expectations_.Forget(job);
-  barrier_.Forget(job, {});
   const std::lock_guard lock(mutex_);
   Erase(releasing_, job);
   Erase(back_offs_, job);

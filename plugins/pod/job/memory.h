@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include "kcm/rules/expectations.h"
-#include "kcm/rules/write_barrier.h"
 #include "plugins/pod/job/back_off.h"
 
 namespace kcm::pod::job {
@@ -24,8 +23,6 @@ class Memory {
 
   // Creations and deletions of pods, by the Job's uid.
   rules::Expectations& expectations() { return expectations_; }
-  // Writes that the caches do not show yet, by the Job's uid.
-  rules::WriteBarrier& barrier() { return barrier_; }
 
   // ---- pods whose finalizer was asked to be removed and is still seen ----
   Uids Releasing(std::string_view job) const;
@@ -40,9 +37,8 @@ class Memory {
   void MarkFinished(std::string_view job);
   bool IsMarkedFinished(std::string_view job) const;
 
-  // The Job is seen finished: only what concerns its pods' finalizers would matter, and the orphan
-  // queue looks after those.
-  void Finished(std::string_view job) { Forget(job); }
+  // The Job is gone, or seen finished: then only what concerns its pods' finalizers would matter,
+  // and the orphan queue looks after those.
   void Forget(std::string_view job);
 
   // The back-off records, for the build that follows this one: a failed pod is not replaced early
@@ -55,7 +51,6 @@ class Memory {
   using ByJob = std::map<std::string, T, std::less<>>;
 
   rules::Expectations expectations_;
-  rules::WriteBarrier barrier_;
   mutable std::mutex mutex_;
   ByJob<Uids> releasing_;           // guarded by mutex_
   ByJob<BackOffRecord> back_offs_;  // guarded by mutex_

@@ -62,11 +62,7 @@ Metrics::Metrics(const sdk::Context& context)
           "Pods that were created, or failed to be, by the reason for it.", {"reason", "status"}))),
       external_(context.DefineMetric(CounterOf("job_controller_jobs_by_external_controller_total",
                                                "Jobs that another controller manages.",
-                                               {"controller_name"}))),
-      stale_skips_(context.DefineMetric(CounterOf(
-          "job_controller_stale_sync_skips_total",
-          "Syncs of Jobs put off because a cache did not show the controller's own writes yet.",
-          {"group", "resource"}))) {}
+                                               {"controller_name"}))) {}
 
 void Metrics::Synced(bool indexed, bool ok, std::string_view action,
                      std::chrono::nanoseconds duration) const {
@@ -117,10 +113,6 @@ void Metrics::TrackedTerminalPod(bool was, bool is) const {
 }
 
 void Metrics::ExternallyManaged(std::string_view manager) const { external_.Add({manager}); }
-
-void Metrics::SkippedStaleSync(std::string_view group, std::string_view resource) const {
-  stale_skips_.Add({group, resource});
-}
 
 std::string_view CreationReason(const JobSpec& spec, int64_t failed, int64_t terminating) {
   if (failed > 0 && spec.replacement_policy_failed) return "recreate_failed";

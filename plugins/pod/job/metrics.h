@@ -36,11 +36,10 @@ class Metrics {
   // A terminal pod got (or came with) the tracking finalizer, or lost it.
   void TrackedTerminalPod(bool was, bool is) const;
   void ExternallyManaged(std::string_view manager) const;
-  void SkippedStaleSync(std::string_view group, std::string_view resource) const;
 
  private:
   sdk::Metric duration_, syncs_, jobs_finished_, pods_finished_, failures_handled_, tracked_,
-      indexes_finished_, creations_, external_, stale_skips_;
+      indexes_finished_, creations_, external_;
 };
 
 // The label `reason` of a creation.

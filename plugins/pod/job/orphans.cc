@@ -51,7 +51,7 @@ bool Controller::IsOrphan(const sdk::ObjectRef& pod, const Features& features) c
   if (owner.Get("kind").String() != kJobs.kind ||
       owner.Get("apiVersion").String() != kJobs.ApiVersion())
     return false;
-  const std::optional<sdk::WholeRef> job = Resolve(pod.Namespace(), owner);
+  const std::optional<sdk::WholeRef> job = jobs_.Resolve(pod.Namespace(), owner);
   if (!job) return true;
   return ExternalManager(job->Root(), features.managed_by).empty() &&
          rules::IsJobFinished(job->Root());

@@ -58,27 +58,12 @@ Status Reconciler::ReadPods() {
     error.message = "couldn't convert Job selector: " + error.message;
     return error;
   }
-  const sdk::Cache cache = tools_.context.cache();
-  const std::string_view ns = job_.Namespace();
-  const std::string orphans = "orphan:" + std::string(ns);
   Claimer claimer(
       run_, kJobs, kPods, job_.Root(),
       [this](const sdk::WholeRef& pod) { Wrote(kPods, pod.ResourceVersion()); },
       rules::kJobTrackingFinalizer);
-  for (const std::string_view owner : {std::string_view(uid_), std::string_view(orphans)}) {
-    sdk::ObjectList<sdk::ObjectRef> candidates =
-        cache.List(kPodWatch, {.index = kByController, .index_value = owner, .ns = ns});
-    for (sdk::ObjectRef& pod : candidates.items()) {
-      const bool matches = selector->Matches(pod.Root().Path("metadata.labels"));
-      if (!claimer.Claims(pod.Root(), matches)) continue;
-      // An adopted one has its finalizer in the answer only.
-      if (claimer.adopted()) {
-        refs_.push_back(std::move(*claimer.adopted()));
-      } else {
-        refs_.push_back(std::move(pod));
-      }
-    }
-  }
+  // An adopted one has its finalizer in the answer only, which is what is taken.
+  claimer.ClaimAll(tools_.context.cache(), kPodWatch, kByController, *selector, refs_);
   if (const Status claimed = claimer.result(); !claimed.ok()) return claimed;
   const Memory::Uids releasing = tools_.memory.Releasing(uid_);
   pods_.reserve(refs_.size());
@@ -196,7 +181,7 @@ void Reconciler::Tell(sdk::EventType type, std::string_view reason,
 
 void Reconciler::Wrote(const sdk::Resource& resource, std::string_view version) const {
   if (tools_.features.reads_own_writes)
-    tools_.memory.barrier().Wrote(uid_, uid_, resource.resource, version);
+    tools_.own_writes.Wrote(run_.key(), uid_, resource, version);
 }
 
 }  // namespace kcm::pod::job

@@ -2,7 +2,7 @@
 // Reconciler: one reconcile of one Job, in the order of spec/pod-batch.md 1.4 and 1.10. It observes
 // and acts; what to do is decided by the pure functions beside it.
 //
-//   Reconciler reconciler({context, memory, metrics, features}, run, std::move(job));
+//   Reconciler reconciler({context, memory, own_writes, metrics, features}, run, std::move(job));
 //   const Status done = reconciler.Run();
 //
 // One thread, one use. Status writes are chained: each is based on the answer of the one before.
@@ -26,6 +26,7 @@
 #include "plugins/pod/job/spec.h"
 #include "plugins/pod/job/tracking.h"
 #include "plugins/pod/job/verdict.h"
+#include "plugins/pod/ownership/own_writes.h"
 #include "plugins/pod/pod_control/pod_control.h"
 
 namespace kcm::pod::job {
@@ -37,6 +38,7 @@ inline constexpr std::chrono::seconds kBatchPeriod{1};
 struct Tools {
   const sdk::Context& context;
   Memory& memory;
+  OwnWrites& own_writes;
   const Metrics& metrics;
   const Features& features;
 };

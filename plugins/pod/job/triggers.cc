@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What wakes job-controller (spec/pod-batch.md 1.2).
-#include "kcm/rules/equality.h"
 #include "kcm/rules/job.h"
 #include "kcm/rules/owner_reference.h"
 #include "kcm/rules/pod.h"
@@ -10,6 +9,8 @@
 #include "plugins/pod/job/pods.h"
 #include "plugins/pod/job/reconciler.h"
 #include "plugins/pod/job/spec.h"
+#include "plugins/pod/ownership/gone_owner.h"
+#include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/resources.h"
 
 namespace kcm::pod::job {
@@ -28,37 +29,26 @@ void Controller::OnChange(const sdk::Change& change) {
 
 void Controller::OnJobChange(const sdk::Change& change) {
   const Node job = change.object();
-  switch (change.type()) {
-    case sdk::Change::Type::kAdd: {
-      const std::string_view manager = ExternalManager(job, context_.config().Gate("JobManagedBy"));
-      if (!manager.empty()) metrics_.ExternallyManaged(manager);
-      context_.queue().Add(change.Key());
-      return;
-    }
-    case sdk::Change::Type::kUpdate:
-      OnJobUpdate(change);
-      return;
-    case sdk::Change::Type::kDelete:
-      context_.queue().Add(change.Key());
-      LookAfterPodsOf(change.ns(), job);
-      memory_.Forget(change.uid());
-      return;
+  if (const auto gone = GoneOwnerOf(change.type(), change.old_object(), job)) {
+    context_.queue().Add(change.Key());
+    LookAfterPodsOf(change.ns(), gone->last);
+    Forget(change.Key(), gone->uid);
+    return;
   }
+  if (change.type() == sdk::Change::Type::kUpdate) {
+    OnJobUpdate(change);
+    return;
+  }
+  const std::string_view manager = ExternalManager(job, context_.config().Gate("JobManagedBy"));
+  if (!manager.empty()) metrics_.ExternallyManaged(manager);
+  context_.queue().Add(change.Key());
 }
 
 void Controller::OnJobUpdate(const sdk::Change& change) {
   const std::string key = change.Key();
   const Node was = change.old_object(), job = change.object();
-  const std::string_view old_uid = was.Path("metadata.uid").String();
-  if (old_uid != change.uid()) {
-    // Deleted and made anew while the watch was down.
-    LookAfterPodsOf(change.ns(), was);
-    memory_.Forget(old_uid);
-    context_.queue().Add(key);
-    return;
-  }
   if (rules::IsJobFinished(job)) {
-    memory_.Finished(change.uid());
+    Forget(key, change.uid());
     LookAfterPodsOf(change.ns(), job);
     return;
   }
@@ -92,63 +82,35 @@ void Controller::OnPodChange(const sdk::Change& change) {
                               !gone && IsTrackedTerminalPod(pod));
   if (gone) {
     OnPodDeletion(change, Deletion::kFinal);
-  } else if (change.type() == sdk::Change::Type::kAdd) {
-    OnPodAdd(change);
-  } else if (change.resource_version() != change.old_resource_version()) {
-    OnPodUpdate(change);
+  } else if (change.resource_version() == change.old_resource_version()) {
+    return;  // a resync
+  } else if (rules::HasDeletionTimestamp(pod)) {
+    OnPodDeletion(change, Deletion::kAsked);
+  } else {
+    OnLivingPod(change);
   }
 }
 
-void Controller::OnPodAdd(const sdk::Change& change) {
+void Controller::OnLivingPod(const sdk::Change& change) {
   const Node pod = change.object();
-  if (rules::HasDeletionTimestamp(pod)) {
-    OnPodDeletion(change, Deletion::kAsked);
-    return;
-  }
-  const Node owner = rules::ControllerOf(pod);
-  if (owner.Has()) {
-    const std::optional<sdk::WholeRef> job = Resolve(change.ns(), owner);
-    if (!job) return;
-    memory_.expectations().CreationObserved(job->Uid());
-    context_.queue().AddAfter(job->Key(), kBatchPeriod);
-    return;
-  }
-  LookAfterOrphan(change);
-  WakeMatching(change.ns(), pod);
-}
-
-void Controller::OnPodUpdate(const sdk::Change& change) {
-  const Node was = change.old_object(), pod = change.object();
-  if (rules::HasDeletionTimestamp(pod)) {
-    OnPodDeletion(change, Deletion::kAsked);
-    return;
-  }
-  const bool released = !HasTrackingFinalizer(pod);
-  const auto wake = [&](Node reference) {
-    const std::optional<sdk::WholeRef> job = Resolve(change.ns(), reference);
-    if (!job) return;
+  const bool released = change.type() == sdk::Change::Type::kUpdate && !HasTrackingFinalizer(pod);
+  const Wakes wakes = WakesOf(change.type(), change.old_object(), pod, DeletingUpdate::kIsUpdate);
+  for (size_t i = 0; i < wakes.count; ++i) {
+    const std::optional<sdk::WholeRef> job = jobs_.Resolve(change.ns(), wakes.owners[i].reference);
+    if (!job) continue;
+    if (wakes.owners[i].created) memory_.expectations().CreationObserved(job->Uid());
     if (released) memory_.ReleaseObserved(job->Uid(), change.uid());
     context_.queue().AddAfter(job->Key(), kBatchPeriod);
-  };
-  const Node old_owner = rules::ControllerOf(was), owner = rules::ControllerOf(pod);
-  const bool owner_differs =
-      old_owner.Has() != owner.Has() || !rules::SameOwnerReference(old_owner, owner);
-  if (owner_differs && old_owner.Has()) wake(old_owner);
-  if (owner.Has()) {
-    wake(owner);
-    return;
   }
-  LookAfterOrphan(change);
-  const bool labels_differ =
-      !rules::DeepEqual(was.Path("metadata.labels"), pod.Path("metadata.labels"));
-  if (labels_differ || owner_differs) WakeMatching(change.ns(), pod);
+  if (!rules::ControllerOf(pod).Has()) LookAfterOrphan(change);
+  if (!wakes.orphan) return;
+  for (const sdk::WholeRef& job : jobs_.Matching(change.ns(), pod))
+    context_.queue().AddAfter(job.Key(), kBatchPeriod);
 }
 
 void Controller::OnPodDeletion(const sdk::Change& change, Deletion deletion) {
   const Node pod = change.object();
-  const Node owner = rules::ControllerOf(pod);
-  std::optional<sdk::WholeRef> job;
-  if (owner.Has()) job = Resolve(change.ns(), owner);
+  const std::optional<sdk::WholeRef> job = jobs_.Resolve(change.ns(), rules::ControllerOf(pod));
   if (!job || rules::IsJobFinished(job->Root())) {
     LookAfterOrphan(change);
     return;
@@ -162,25 +124,6 @@ void Controller::OnPodDeletion(const sdk::Change& change, Deletion deletion) {
 void Controller::LookAfterOrphan(const sdk::Change& change) const {
   if (HasTrackingFinalizer(change.object()))
     context_.queue().Add(OrphanPodKey(change.ns(), change.name()), kOrphanQueue);
-}
-
-void Controller::WakeMatching(std::string_view ns, Node pod) const {
-  const Node labels = pod.Path("metadata.labels");
-  if (labels.empty()) return;
-  for (const sdk::WholeRef& job : context_.cache().List(kJobWatch, {.ns = ns})) {
-    const Result<rules::LabelSelector> selector =
-        rules::LabelSelector::FromObject(job.Root().Path("spec.selector"));
-    if (selector.ok() && selector->CanSearch() && selector->Matches(labels))
-      context_.queue().AddAfter(job.Key(), kBatchPeriod);
-  }
-}
-
-std::optional<sdk::WholeRef> Controller::Resolve(std::string_view ns, Node reference) const {
-  if (reference.Get("kind").String() != kJobs.kind) return std::nullopt;
-  const std::string key = std::string(ns) + "/" + std::string(reference.Get("name").String());
-  std::optional<sdk::WholeRef> job = context_.cache().Get(kJobWatch, key);
-  if (job && job->Uid() != reference.Get("uid").String()) job.reset();
-  return job;
 }
 
 }  // namespace kcm::pod::job

@@ -2,10 +2,8 @@
 // Claimer: adopts and releases the dependants of one workload during one reconcile
 // (spec/pod-workloads.md 1.4).
 //
-//   Claimer claimer(run, kReplicaSets, kPods, rs->Root());
-//   for (const ObjectRef& pod : candidates)
-//     if (claimer.Claims(pod.Root(), selector.Matches(pod.Root().Path("metadata.labels"))))
-//     claimed.push_back(...);
+//   Claimer claimer(run, kDaemonSets, kPods, set.Root());
+//   claimer.ClaimAll(cache, kPodWatch, kByController, selector, pods_);
 //   if (!claimer.result().ok()) return Outcome::Retry(claimer.result().error());
 //
 // One thread. Errors of single candidates are collected, the rest is still processed; when the
@@ -17,10 +15,12 @@
 #include <string_view>
 #include <vector>
 
+#include "kcm/rules/label_selector.h"
 #include "kcm/rules/node.h"
 #include "kcm/rules/owner_reference.h"
 #include "kcm/rules/result.h"
 #include "kcm/sdk/context.h"
+#include "plugins/pod/ownership/owner_lookup.h"
 
 namespace kcm::pod {
 
@@ -35,12 +35,37 @@ class Claimer {
           const sdk::Resource& candidate_resource, rules::Node owner, Patched patched = {},
           std::string_view finalizer = {});
 
-  // True when the candidate is the owner's, by now. `matches`: the selector and the extra filter
-  // accept it.
+  // The extra condition of a kind beside the selector.
+  using Filter = std::function<bool(rules::Node candidate)>;
+
+  // Asks for all candidates that the cache has: those that name the owner as their controller and
+  // the orphans of its namespace. `by_controller`: the watch's controller index. Appends to
+  // `claimed` what is the owner's by now, an adopted one as the server answered it.
+  template <class Watch, class Ref>
+  void ClaimAll(const sdk::Cache& cache, Watch watch, int by_controller,
+                const rules::LabelSelector& selector, std::vector<Ref>& claimed,
+                const Filter& filter = {}) {
+    const std::string orphans = OrphansIn(ns_);
+    for (const std::string_view controller : {uid_, std::string_view(orphans)}) {
+      sdk::ObjectList<Ref> candidates =
+          cache.List(watch, {.index = by_controller, .index_value = controller, .ns = ns_});
+      for (Ref& candidate : candidates.items()) {
+        const rules::Node root = candidate.Root();
+        const bool matches =
+            selector.Matches(root.Path("metadata.labels")) && (!filter || filter(root));
+        if (!Claims(root, matches)) continue;
+        if (adopted_) {
+          claimed.push_back(std::move(*adopted_));
+        } else {
+          claimed.push_back(std::move(candidate));
+        }
+      }
+    }
+  }
+
+  // Asks for one candidate. True when it is the owner's, by now. `matches`: the selector and the
+  // filter accept it.
   bool Claims(rules::Node candidate, bool matches);
-  // The adopted object as the server answered it, of the last Claims(); empty when nothing was
-  // adopted.
-  std::optional<sdk::WholeRef>& adopted() { return adopted_; }
 
   // The collected errors as one.
   Status result() const;
@@ -62,7 +87,7 @@ class Claimer {
   Patched patched_;
   std::string_view finalizer_;
   std::optional<Status> may_adopt_;
-  std::optional<sdk::WholeRef> adopted_;
+  std::optional<sdk::WholeRef> adopted_;  // by the last Claims(), as the server answered it
   std::vector<Error> errors_;
   bool stopped_ = false;
 };

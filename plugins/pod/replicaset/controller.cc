@@ -9,6 +9,7 @@
 #include "kcm/rules/owner_reference.h"
 #include "kcm/rules/pod.h"
 #include "kcm/rules/pod_template.h"
+#include "plugins/pod/ownership/gone_owner.h"
 #include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/pod_control/pod_control.h"
 #include "plugins/pod/replicaset/declaration.h"
@@ -25,8 +26,13 @@ namespace {
 
 constexpr Flavour kReplicaSetFlavour{.resource = kReplicaSets,
                                      .reports_terminating = true,
-                                     .has_barrier = true,
+                                     .reads_own_writes = true,
                                      .has_related_pods = true};
+
+constexpr OwnWrites::Skips kSkips{
+    .name = "replicaset_controller_stale_sync_skips_total",
+    .help = "Total number of ReplicaSet syncs skipped due to a stale watch cache."};
+constexpr OwnWrites::Shown kShown[] = {{kPods, kPodWatch.number}, {kReplicaSets, kOwnWatch.number}};
 
 std::string KeyOf(std::string_view ns, std::string_view name) {
   return std::string(ns) + "/" + std::string(name);
@@ -64,7 +70,9 @@ struct Controller::Sync {
 Controller::Controller(sdk::Context& context) : Controller(context, kReplicaSetFlavour) {}
 
 Controller::Controller(sdk::Context& context, const Flavour& flavour)
-    : context_(context), flavour_(flavour) {
+    : context_(context),
+      flavour_(flavour),
+      owners_(context.cache(), flavour_.resource, kOwnWatch, flavour_.selector) {
   age_ratio_ = context.DefineMetric({.type = KCM_METRIC_HISTOGRAM,
                                      .name = "replicaset_controller_sorting_deletion_age_ratio",
                                      .help = "The ratio of chosen deleted pod's ages to the "
@@ -76,13 +84,7 @@ Controller::Controller(sdk::Context& context, const Flavour& flavour)
                                              "Ready pods when calculating and reporting.",
                                      .labels = {},
                                      .buckets = {0.25, 0.5, 1, 2, 4, 8}});
-  if (flavour.has_barrier) {
-    stale_skips_ = context.DefineMetric(
-        {.name = "replicaset_controller_stale_sync_skips_total",
-         .help = "Total number of ReplicaSet syncs skipped due to a stale watch cache.",
-         .labels = {"group", "resource"},
-         .buckets = {}});
-  }
+  if (flavour_.reads_own_writes) own_writes_.emplace(context, kSkips, kShown);
 }
 
 // ---- what wakes it ----
@@ -97,18 +99,8 @@ void Controller::OnChange(const sdk::Change& change) {
 
 void Controller::OnOwnChange(const sdk::Change& change) {
   const std::string key = change.Key();
-  std::string_view gone;
-  if (change.type() == sdk::Change::Type::kDelete) gone = change.uid();
-  if (change.type() == sdk::Change::Type::kUpdate) {
-    // Deleted and made anew while the watch was down: the old one's records must not hold up the
-    // new one.
-    const std::string_view old_uid = change.old_object().Path("metadata.uid").String();
-    if (old_uid != change.uid()) gone = old_uid;
-  }
-  if (!gone.empty()) {
-    expectations_.Forget(key);
-    barrier_.Forget(key, gone);
-  }
+  if (const auto gone = GoneOwnerOf(change.type(), change.old_object(), change.object()))
+    Forget(key, gone->uid);
   context_.queue().Add(key);
 }
 
@@ -117,58 +109,39 @@ void Controller::OnPodChange(const sdk::Change& change) {
   const Wakes wakes = WakesOf(change.type(), change.old_object(), pod, DeletingUpdate::kIsDeletion);
   for (size_t i = 0; i < wakes.count; ++i) {
     const OwnerWake& wake = wakes.owners[i];
-    const std::optional<sdk::WholeRef> owner = Resolve(change.ns(), wake.reference);
+    const std::optional<sdk::WholeRef> owner = owners_.Resolve(change.ns(), wake.reference);
     if (!owner) continue;
     const std::string key = owner->Key();
-    if (wake.created) expectations_.CreationObserved(key);
-    if (wake.deleted) expectations_.DeletionObserved(key, std::string_view(change.Key()));
+    if (wake.created) expectations_.CreationObserved(owner->Uid());
+    if (wake.deleted) expectations_.DeletionObserved(owner->Uid(), std::string_view(change.Key()));
     context_.queue().Add(key);
     // Its availability is a matter of time alone from now on.
     if (const auto min_ready = MinReady(owner->Root()); wake.became_ready && min_ready.count() > 0)
       context_.queue().AddAfter(key, min_ready);
   }
-  if (wakes.orphan) WakeMatching(change.ns(), pod);
+  if (!wakes.orphan) return;
+  for (const sdk::WholeRef& owner : owners_.Matching(change.ns(), pod))
+    context_.queue().Add(owner.Key());
 }
 
-void Controller::WakeMatching(std::string_view ns, Node pod) {
-  const Node labels = pod.Path("metadata.labels");
-  for (const sdk::WholeRef& owner : context_.cache().List(kOwnWatch, {.ns = ns})) {
-    const Result<rules::LabelSelector> selector = SelectorOf(owner.Root());
-    if (selector.ok() && selector->CanSearch() && selector->Matches(labels))
-      context_.queue().Add(owner.Key());
-  }
+void Controller::Forget(std::string_view key, std::string_view uid) {
+  expectations_.Forget(uid);
+  if (own_writes_) own_writes_->Forget(key, uid);
 }
 
-std::optional<sdk::WholeRef> Controller::Resolve(std::string_view ns, Node reference) const {
-  if (reference.Get("kind").String() != flavour_.resource.kind) return std::nullopt;
-  std::optional<sdk::WholeRef> owner =
-      context_.cache().Get(kOwnWatch, KeyOf(ns, reference.Get("name").String()));
-  if (owner && owner->Uid() != reference.Get("uid").String()) owner.reset();
-  return owner;
-}
-
-Result<rules::LabelSelector> Controller::SelectorOf(Node owner) const {
-  const Node selector = owner.Path("spec.selector");
-  if (flavour_.map_selector) return rules::LabelSelector::FromMap(selector);
-  return rules::LabelSelector::FromObject(selector);
+void Controller::Wrote(const Sync& sync, const sdk::Resource& resource, std::string_view version) {
+  if (own_writes_) own_writes_->Wrote(sync.run.key(), sync.owner.Uid(), resource, version);
 }
 
 // ---- what it does ----
 
 Outcome Controller::Reconcile(sdk::Run& run) {
-  if (const std::optional<std::string> stale = StaleResource(run.key())) {
-    return Outcome::Retry(
-        MakeError(Code::kConflict,
-                  "the cache of " + *stale + " does not show the controller's own writes yet"));
+  if (own_writes_) {
+    if (const auto stale = own_writes_->NotShownYet(run.key())) return Outcome::Retry(*stale);
   }
   std::optional<sdk::WholeRef> owner = context_.cache().Get(kOwnWatch, run.key());
-  if (!owner) {
-    expectations_.Forget(run.key());
-    return Outcome::Done();
-  }
-  // Before anything is read: what an event shows later is then looked at in the next reconcile.
-  const bool may_act = expectations_.Satisfied(run.key(), context_.clock().Monotonic());
-  Result<rules::LabelSelector> selector = SelectorOf(owner->Root());
+  if (!owner) return Outcome::Done();
+  Result<rules::LabelSelector> selector = owners_.SelectorOf(owner->Root());
   if (!selector.ok()) {
     run.log().Error(selector.error().message, "Error converting pod selector to selector");
     return Outcome::Done();
@@ -177,6 +150,15 @@ Outcome Controller::Reconcile(sdk::Run& run) {
             .owner = std::move(*owner),
             .selector = std::move(*selector),
             .now = context_.clock().Now()};
+  Outcome outcome = Act(sync);
+  if (const std::string_view uid = sync.owner.Uid(); !owners_.Has(run.key(), uid))
+    Forget(run.key(), uid);
+  return outcome;
+}
+
+Outcome Controller::Act(Sync& sync) {
+  // Before the pods are read: what an event shows later is then looked at in the next reconcile.
+  const bool may_act = expectations_.Satisfied(sync.owner.Uid(), context_.clock().Monotonic());
   bool with_terminating = false;
   if (flavour_.reports_terminating) {
     const Result<bool> served = TerminatingReplicasServed(context_);
@@ -205,19 +187,6 @@ Outcome Controller::Reconcile(sdk::Run& run) {
   return AwaitAvailability(sync, counts);
 }
 
-std::optional<std::string> Controller::StaleResource(std::string_view key) {
-  if (!flavour_.has_barrier) return std::nullopt;
-  const auto seen = [this](std::string_view resource) {
-    const uint32_t watch = resource == kPods.resource ? kPodWatch.number : kOwnWatch.number;
-    const uint64_t version = context_.cache().ResourceVersion(watch);
-    return version == 0 ? std::string() : std::to_string(version);
-  };
-  std::optional<std::string> stale = barrier_.Stale(key, seen);
-  if (stale)
-    stale_skips_.Add({*stale == kPods.resource ? kPods.group : flavour_.resource.group, *stale});
-  return stale;
-}
-
 // Terminal and deleted pods are left out before claiming: a Failed pod is neither released nor
 // adopted.
 Status Controller::ClaimPods(Sync& sync) {
@@ -225,16 +194,13 @@ Status Controller::ClaimPods(Sync& sync) {
   const sdk::Cache cache = context_.cache();
   sdk::ObjectList<sdk::ObjectRef> own =
       cache.List(kPodWatch, {.index = kByController, .index_value = uid, .ns = ns});
-  const std::string orphans = "orphan:" + std::string(ns);
+  const std::string orphans = OrphansIn(ns);
   sdk::ObjectList<sdk::ObjectRef> free =
       cache.List(kPodWatch, {.index = kByController, .index_value = orphans, .ns = ns});
 
-  Claimer claimer(sync.run, flavour_.resource, kPods, sync.owner.Root(),
-                  [this, &sync](const sdk::WholeRef& pod) {
-                    if (!flavour_.has_barrier) return;
-                    barrier_.Wrote(sync.run.key(), sync.owner.Uid(), kPods.resource,
-                                   pod.ResourceVersion());
-                  });
+  Claimer claimer(
+      sync.run, flavour_.resource, kPods, sync.owner.Root(),
+      [this, &sync](const sdk::WholeRef& pod) { Wrote(sync, kPods, pod.ResourceVersion()); });
   for (sdk::ObjectList<sdk::ObjectRef>* list : {&own, &free}) {
     for (sdk::ObjectRef& pod : list->items()) {
       const Node root = pod.Root();
@@ -263,7 +229,7 @@ std::optional<Error> Controller::Create(Sync& sync, int64_t count) {
     sync.run.log().Error("no pod template", "Can not create pods");
     return std::nullopt;
   }
-  const std::string_view key = sync.run.key();
+  const std::string_view uid = sync.owner.Uid();
   sync.run.log().Info(2, "Too few replicas",
                       {{"need", WantedReplicas(sync.owner.Root())}, {"creating", count}});
   if (!rules::TemplateHasLabels(pod_template))
@@ -272,21 +238,19 @@ std::optional<Error> Controller::Create(Sync& sync, int64_t count) {
   const std::string body = rules::PodFromTemplate(pod_template, {.api_version = api_version,
                                                                  .kind = flavour_.resource.kind,
                                                                  .name = sync.owner.Name(),
-                                                                 .uid = sync.owner.Uid()});
-  expectations_.Expect(key, {.creations = count}, context_.clock().Monotonic());
-  const auto remember = [this, &sync, key](std::string_view version) {
-    if (flavour_.has_barrier) barrier_.Wrote(key, sync.owner.Uid(), kPods.resource, version);
-  };
+                                                                 .uid = uid});
+  expectations_.Expect(uid, {.creations = count}, context_.clock().Monotonic());
+  const auto remember = [this, &sync](std::string_view version) { Wrote(sync, kPods, version); };
   const Created created =
       CreatePods(sync.run.client(), sync.AsPodOwner(context_, flavour_), body, count, remember);
   // The failed ones and those that slow start left out will never be seen.
   if (const int64_t missing = count - created.succeeded; missing > 0)
-    expectations_.CreationObserved(key, missing);
+    expectations_.CreationObserved(uid, missing);
   return created.error;
 }
 
 std::optional<Error> Controller::Delete(Sync& sync, int64_t count) {
-  const std::string_view key = sync.run.key(), ns = sync.owner.Namespace();
+  const std::string_view uid = sync.owner.Uid(), ns = sync.owner.Namespace();
   sync.run.log().Info(2, "Too many replicas",
                       {{"need", WantedReplicas(sync.owner.Root())}, {"deleting", count}});
   std::vector<sdk::ObjectRef> related;
@@ -302,10 +266,10 @@ std::optional<Error> Controller::Delete(Sync& sync, int64_t count) {
     names.emplace_back(sync.pods[place].Name());
     keys.push_back(sync.pods[place].Key());
   }
-  expectations_.ExpectDeletionsOf(key, keys, context_.clock().Monotonic());
+  expectations_.ExpectDeletionsOf(uid, keys, context_.clock().Monotonic());
   return DeletePods(sync.run.client(), sync.AsPodOwner(context_, flavour_), names,
-                    [this, key, ns](std::string_view name) {
-                      expectations_.DeletionObserved(key, std::string_view(KeyOf(ns, name)));
+                    [this, uid, ns](std::string_view name) {
+                      expectations_.DeletionObserved(uid, std::string_view(KeyOf(ns, name)));
                     });
 }
 
@@ -320,7 +284,7 @@ std::vector<sdk::ObjectRef> Controller::RelatedPods(const sdk::WholeRef& owner) 
        cache.List(kOwnWatch, {.index = kByController,
                              .index_value = parent.Get("uid").String(),
                              .ns = owner.Namespace()})) {
-    const Result<rules::LabelSelector> selector = SelectorOf(sibling.Root());
+    const Result<rules::LabelSelector> selector = owners_.SelectorOf(sibling.Root());
     if (!selector.ok() || selector->SelectsNothing()) continue;
     sdk::Query query{.ns = owner.Namespace()};
     // Siblings made by a Deployment name their template's hash: no walk through the namespace.
@@ -356,10 +320,7 @@ Status Controller::WriteStatus(Sync& sync, const Counts& counts, const FailureCh
     answer = client.UpdateStatus(flavour_.resource, again);
   }
   if (!answer.ok()) return answer.error();
-  if (flavour_.has_barrier) {
-    barrier_.Wrote(sync.run.key(), sync.owner.Uid(), flavour_.resource.resource,
-                   answer->ResourceVersion());
-  }
+  Wrote(sync, flavour_.resource, answer->ResourceVersion());
   return Ok();
 }
 

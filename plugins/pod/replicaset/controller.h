@@ -10,10 +10,11 @@
 
 #include "kcm/rules/expectations.h"
 #include "kcm/rules/label_selector.h"
-#include "kcm/rules/write_barrier.h"
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/controller.h"
 #include "plugins/pod/ownership/claim.h"
+#include "plugins/pod/ownership/own_writes.h"
+#include "plugins/pod/ownership/owner_lookup.h"
 #include "plugins/pod/replicaset/pods.h"
 #include "plugins/pod/replicaset/status.h"
 
@@ -22,9 +23,9 @@ namespace kcm::pod::replicaset {
 // How the two kinds differ.
 struct Flavour {
   sdk::Resource resource;
-  bool map_selector = false;  // spec.selector is a plain map
+  SelectorForm selector = SelectorForm::kLabelSelector;
   bool reports_terminating = false;
-  bool has_barrier = false;       // read-your-writes (1.7)
+  bool reads_own_writes = false;  // (1.7)
   bool has_related_pods = false;  // siblings of one Deployment share nodes (1.9 step 5)
 };
 
@@ -42,11 +43,10 @@ class Controller {
 
   void OnOwnChange(const sdk::Change& change);
   void OnPodChange(const sdk::Change& change);
-  void WakeMatching(std::string_view ns, rules::Node pod);
-  std::optional<sdk::WholeRef> Resolve(std::string_view ns, rules::Node reference) const;
-  Result<rules::LabelSelector> SelectorOf(rules::Node owner) const;
+  void Forget(std::string_view key, std::string_view uid);
+  void Wrote(const Sync& sync, const sdk::Resource& resource, std::string_view version);
 
-  std::optional<std::string> StaleResource(std::string_view key);
+  sdk::Outcome Act(Sync& sync);
   Status ClaimPods(Sync& sync);
   std::optional<Error> ManageReplicas(Sync& sync);
   std::optional<Error> Create(Sync& sync, int64_t count);
@@ -57,9 +57,10 @@ class Controller {
 
   sdk::Context& context_;
   const Flavour flavour_;
-  sdk::Metric age_ratio_, stale_skips_;
-  rules::Expectations expectations_;  // lost with a restart: then the caches are fresh
-  rules::WriteBarrier barrier_;       // likewise
+  const OwnerLookup owners_;
+  sdk::Metric age_ratio_;
+  rules::Expectations expectations_;     // by uid; lost with a restart: then the caches are fresh
+  std::optional<OwnWrites> own_writes_;  // likewise
 };
 
 }  // namespace kcm::pod::replicaset

@@ -7,9 +7,10 @@
 
 namespace kcm::pod::replicationcontroller {
 
-// A plain map as selector; no terminatingReplicas, no barrier, no co-location rank.
+// A plain map as selector; no terminatingReplicas, its own writes are not waited for, no
+// co-location rank.
 inline constexpr replicaset::Flavour kFlavour{.resource = kReplicationControllers,
-                                              .map_selector = true};
+                                              .selector = SelectorForm::kMap};
 
 class Controller : public replicaset::Controller {
  public:

@@ -19,7 +19,7 @@ using rules::Node;
 
 void History::Read(const rules::LabelSelector& selector) {
   items_.clear();
-  const std::string orphans = "orphan:" + std::string(owner_.Namespace());
+  const std::string orphans = OrphansIn(owner_.Namespace());
   for (const std::string_view owner : {owner_.Uid(), std::string_view(orphans)}) {
     sdk::ObjectList<sdk::WholeRef> found = CachedOf(owner);
     for (sdk::WholeRef& revision : found.items()) {
@@ -44,16 +44,7 @@ void History::Sort() {
 Status History::Claim(const rules::LabelSelector& selector) {
   items_.clear();
   Claimer claimer(run_, owner_resource_, kControllerRevisions, owner_.Root());
-  const std::string orphans = "orphan:" + std::string(owner_.Namespace());
-  for (const std::string_view owner : {owner_.Uid(), std::string_view(orphans)}) {
-    sdk::ObjectList<sdk::WholeRef> found = CachedOf(owner);
-    for (sdk::WholeRef& revision : found.items()) {
-      const bool matches = selector.Matches(revision.Root().Path("metadata.labels"));
-      if (!claimer.Claims(revision.Root(), matches)) continue;
-      std::optional<sdk::WholeRef>& adopted = claimer.adopted();
-      items_.push_back(adopted ? std::move(*adopted) : std::move(revision));
-    }
-  }
+  claimer.ClaimAll(source_.cache, source_.watch, source_.by_controller, selector, items_);
   Sort();
   return claimer.result();
 }

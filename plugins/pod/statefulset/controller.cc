@@ -6,6 +6,7 @@
 
 #include "kcm/rules/label_selector.h"
 #include "kcm/rules/owner_reference.h"
+#include "plugins/pod/ownership/gone_owner.h"
 #include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/resources.h"
 #include "plugins/pod/statefulset/declaration.h"
@@ -16,13 +17,21 @@ namespace kcm::pod::statefulset {
 using rules::Node;
 using sdk::Outcome;
 
+namespace {
+
+constexpr OwnWrites::Skips kSkips{
+    .name = "statefulset_controller_stale_sync_skips_total",
+    .help = "Total number of StatefulSet syncs skipped due to a stale watch cache."};
+constexpr OwnWrites::Shown kShown[] = {{kPods, kPodWatch.number},
+                                       {kPersistentVolumeClaims, kClaimWatch.number},
+                                       {kStatefulSets, kOwnWatch.number}};
+
+}  // namespace
+
 Controller::Controller(sdk::Context& context)
-    : context_(context), sets_(context.cache(), kStatefulSets, kOwnWatch) {
-  stale_skips_ = context.DefineMetric(
-      {.name = "statefulset_controller_stale_sync_skips_total",
-       .help = "Total number of StatefulSet syncs skipped due to a stale watch cache.",
-       .labels = {"group", "resource"},
-       .buckets = {}});
+    : context_(context),
+      sets_(context.cache(), kStatefulSets, kOwnWatch),
+      own_writes_(context, kSkips, kShown) {
   features_.semantic_revisions = context.config().Gate("StatefulSetSemanticRevisionComparison");
   features_.max_unavailable = context.config().Gate("MaxUnavailableStatefulSet");
   if (!features_.max_unavailable) return;
@@ -56,20 +65,15 @@ void Controller::OnChange(const sdk::Change& change) {
 
 void Controller::OnOwnChange(const sdk::Change& change) {
   const std::string key = change.Key();
-  std::string_view gone;
-  if (change.type() == sdk::Change::Type::kDelete) gone = change.uid();
-  if (change.type() == sdk::Change::Type::kUpdate) {
-    // Deleted and made anew while the watch was down: the old one's records must not hold up the
-    // new one.
-    const std::string_view old_uid = change.old_object().Path("metadata.uid").String();
-    if (old_uid != change.uid()) gone = old_uid;
-  }
-  if (!gone.empty()) {
-    barrier_.Forget(key, gone);
-    chosen_.Forget(gone);
-    deletions_.Forget(gone);
-  }
+  if (const auto gone = GoneOwnerOf(change.type(), change.old_object(), change.object()))
+    Forget(key, gone->uid);
   context_.queue().Add(key);
+}
+
+void Controller::Forget(std::string_view key, std::string_view uid) {
+  own_writes_.Forget(key, uid);
+  chosen_.Forget(uid);
+  deletions_.Forget(uid);
 }
 
 void Controller::OnPodChange(const sdk::Change& change) {
@@ -104,40 +108,23 @@ void Controller::OnClaimChange(const sdk::Change& change) {
 // ---- what it does ----
 
 Outcome Controller::Reconcile(sdk::Run& run) {
-  if (const std::optional<std::string> stale = StaleResource(run.key())) {
-    return Outcome::Retry(
-        MakeError(Code::kConflict,
-                  "the cache of " + *stale + " does not show the controller's own writes yet"));
-  }
+  if (const auto stale = own_writes_.NotShownYet(run.key())) return Outcome::Retry(*stale);
   std::optional<sdk::WholeRef> set = context_.cache().Get(kOwnWatch, run.key());
   if (!set) return Outcome::Done();
+  const std::string uid(set->Uid());
   Result<rules::LabelSelector> selector =
       rules::LabelSelector::FromObject(set->Root().Path("spec.selector"));
   if (!selector.ok()) {
     run.log().Error(selector.error().message, "Error converting StatefulSet selector");
     return Outcome::Done();
   }
-  Reconciler reconciler(context_, run, features_, {barrier_, chosen_, deletions_}, std::move(*set),
-                        std::move(*selector));
-  if (const kcm::Status done = reconciler.Run(); !done.ok()) return Outcome::Retry(done.error());
+  Reconciler reconciler(context_, run, features_, {own_writes_, chosen_, deletions_},
+                        std::move(*set), std::move(*selector));
+  const kcm::Status done = reconciler.Run();
+  if (!sets_.Has(run.key(), uid)) Forget(run.key(), uid);
+  if (!done.ok()) return Outcome::Retry(done.error());
   if (const auto after = reconciler.look_again()) return Outcome::RequeueAfter(*after);
   return Outcome::Done();
-}
-
-std::optional<std::string> Controller::StaleResource(std::string_view key) {
-  const auto seen = [this](std::string_view resource) {
-    const uint32_t watch = resource == kPods.resource                     ? kPodWatch.number
-                           : resource == kPersistentVolumeClaims.resource ? kClaimWatch.number
-                                                                          : kOwnWatch.number;
-    const uint64_t version = context_.cache().ResourceVersion(watch);
-    return version == 0 ? std::string() : std::to_string(version);
-  };
-  std::optional<std::string> stale = barrier_.Stale(key, seen);
-  if (stale) {
-    const bool own = *stale == kStatefulSets.resource;
-    stale_skips_.Add({own ? kStatefulSets.group : kPods.group, *stale});
-  }
-  return stale;
 }
 
 }  // namespace kcm::pod::statefulset

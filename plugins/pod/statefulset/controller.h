@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "kcm/rules/write_barrier.h"
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/controller.h"
 #include "plugins/pod/ownership/owner_lookup.h"
@@ -28,15 +27,14 @@ class Controller {
   void OnOwnChange(const sdk::Change& change);
   void OnPodChange(const sdk::Change& change);
   void OnClaimChange(const sdk::Change& change);
-  std::optional<std::string> StaleResource(std::string_view key);
+  void Forget(std::string_view key, std::string_view uid);
 
   sdk::Context& context_;
   const OwnerLookup sets_;
-  sdk::Metric stale_skips_;
   Features features_;
-  rules::WriteBarrier barrier_;  // lost with a restart: then the caches are fresh
-  ChosenRevisions chosen_;       // likewise; see there
-  IssuedDeletions deletions_;    // likewise
+  OwnWrites own_writes_;       // lost with a restart: then the caches are fresh
+  ChosenRevisions chosen_;     // likewise; see there
+  IssuedDeletions deletions_;  // likewise
 };
 
 }  // namespace kcm::pod::statefulset

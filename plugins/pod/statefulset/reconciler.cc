@@ -55,23 +55,12 @@ Status Reconciler::Run() {
 
 // A pod belongs to the set when its labels match and its name is `<set>-<number>`.
 Status Reconciler::ClaimPods() {
-  const std::string orphans = "orphan:" + std::string(set_.ns);
   Claimer claimer(run_, kStatefulSets, kPods, set_.root,
                   [this](const sdk::WholeRef& pod) { Wrote(kPods, pod); });
-  for (const std::string_view owner : {set_.uid, std::string_view(orphans)}) {
-    sdk::ObjectList<sdk::ObjectRef> found = context_.cache().List(
-        kPodWatch, {.index = kByController, .index_value = owner, .ns = set_.ns});
-    for (sdk::ObjectRef& pod : found.items()) {
-      const bool matches = selector_.Matches(pod.Root().Path("metadata.labels")) &&
-                           ParsePodName(pod.Name()).parent == set_.name;
-      if (!claimer.Claims(pod.Root(), matches)) continue;
-      if (claimer.adopted()) {
-        pods_.push_back(std::move(*claimer.adopted()));
-      } else {
-        pods_.push_back(std::move(pod));
-      }
-    }
-  }
+  const auto has_its_name = [this](Node pod) {
+    return ParsePodName(pod.Path("metadata.name").String()).parent == set_.name;
+  };
+  claimer.ClaimAll(context_.cache(), kPodWatch, kByController, selector_, pods_, has_its_name);
   for (const sdk::ObjectRef& pod : pods_) nodes_.push_back(pod.Root());
   memory_.deletions.Shown(set_.uid, nodes_);
   slots_ = Arrange(set_, nodes_);
@@ -148,7 +137,7 @@ int64_t Reconciler::OrdinalOf(size_t place) const {
 }
 
 void Reconciler::Wrote(const sdk::Resource& resource, const sdk::WholeRef& answer) const {
-  memory_.barrier.Wrote(run_.key(), set_.uid, resource.resource, answer.ResourceVersion());
+  memory_.own_writes.Wrote(run_.key(), set_.uid, resource, answer.ResourceVersion());
 }
 
 void Reconciler::Tell(sdk::EventType type, std::string_view reason,

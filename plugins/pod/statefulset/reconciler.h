@@ -18,8 +18,8 @@
 #include "kcm/rules/label_selector.h"
 #include "kcm/rules/result.h"
 #include "kcm/rules/time.h"
-#include "kcm/rules/write_barrier.h"
 #include "kcm/sdk/context.h"
+#include "plugins/pod/ownership/own_writes.h"
 #include "plugins/pod/revisions/history.h"
 #include "plugins/pod/statefulset/chosen_revisions.h"
 #include "plugins/pod/statefulset/claim_owners.h"
@@ -42,7 +42,7 @@ struct Features {
 
 // What outlives a reconcile.
 struct Memory {
-  rules::WriteBarrier& barrier;
+  OwnWrites& own_writes;
   ChosenRevisions& chosen;
   IssuedDeletions& deletions;
 };

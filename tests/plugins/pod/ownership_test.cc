@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which owners a change of a dependant wakes, and which status fields a server keeps.
+// Which owners a change of a dependant wakes, which owner a change says is gone, and which status
+// fields a server keeps.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "kcm/rules/json_node.h"
+#include "plugins/pod/ownership/gone_owner.h"
 #include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/server_features.h"
 
@@ -127,6 +129,22 @@ TEST(Wakes, OfUpdatedPods) {
                            DeletingUpdate::kIsUpdate)),
               row.want_without);
   }
+}
+
+TEST(GoneOwner, IsTheDeletedOneOrTheOneBeforeOfTheSameName) {
+  const json a{{"metadata", {{"name", "x"}, {"uid", "ua"}}}};
+  const json b{{"metadata", {{"name", "x"}, {"uid", "ub"}}}};
+  const rules::Node none, was = rules::JsonNode(a), now = rules::JsonNode(b);
+  EXPECT_FALSE(GoneOwnerOf(Type::kAdd, none, now));
+  EXPECT_FALSE(GoneOwnerOf(Type::kUpdate, now, now));
+  const auto replaced = GoneOwnerOf(Type::kUpdate, was, now);
+  ASSERT_TRUE(replaced);
+  EXPECT_EQ(replaced->uid, "ua");
+  EXPECT_EQ(replaced->last.Path("metadata.uid").String(), "ua");
+  const auto deleted = GoneOwnerOf(Type::kDelete, none, now);
+  ASSERT_TRUE(deleted);
+  EXPECT_EQ(deleted->uid, "ub");
+  EXPECT_EQ(deleted->last.Path("metadata.uid").String(), "ub");
 }
 
 TEST(ServerFeatures, TerminatingReplicasNeedServerOrGate) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules that the workload controllers share, seen through ReplicaSets and Deployments:
 // spec/pod-workloads.md 1.19, and taking over from the reference manager.
+#include <map>
+
 #include "plugins/pod/workloads.h"
 
 namespace kcm::harness {
@@ -129,6 +131,53 @@ TEST_F(SharedRules, SHR_06_AnOwnerThatIsNoControllerIsMadeOne) {
   EXPECT_EQ(owners[0]["controller"], true);
   EXPECT_EQ(owners[0]["uid"], a["metadata"]["uid"]);
   EXPECT_EQ(PodsOf("a").size(), 1u);
+}
+
+// The reconcile of one that was deleted goes on and makes its pods, while one of the same name is
+// there already: that one waits for nothing of it (1.6.5, RS-13).
+TEST_F(SharedRules, OneMadeAnewDoesNotWaitForPodsOfTheOneBefore) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"ReplicaSet", "replicasets"},
+      {"ReplicationController", "replicationcontrollers"},
+      {"DaemonSet", "daemonsets"},
+  };
+  for (const char* node : {"n1", "n2"}) {
+    cluster.Create({{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", node}}}});
+    cluster.MergePatch("nodes", node, {{"spec", {{"taints", nullptr}}}}, "");
+  }
+  for (const auto& [kind, resource] : kinds) {
+    SCOPED_TRACE(kind);
+    Json w = Workload(kind, "w", 2, Json::object(), kind);
+    if (w["kind"] == "ReplicationController") {
+      w["apiVersion"] = "v1";
+      w["spec"]["selector"] = {{"app", kind}};
+    }
+    if (w["kind"] == "DaemonSet") w["spec"].erase("replicas");
+    // Its first reconcile is held up where it adopts, before it makes a pod.
+    const std::string orphan = "orphan-" + std::string(resource);
+    Json o = Orphan(orphan, {{"app", kind}});
+    o["spec"]["nodeName"] = "n1";
+    cluster.Create(o);
+    devcluster::Server::Fault busy;
+    busy.method = "PATCH";
+    busy.path_regex = ".*/pods/" + orphan + ".*";
+    busy.status = 429;
+    busy.reason = "TooManyRequests";
+    busy.retry_after_seconds = 3;
+    cluster.server().AddFault(busy);
+    cluster.Create(w);
+    cluster.Advance(1s);
+    const std::string first = cluster.Get(resource, "w")["metadata"]["uid"];
+    cluster.Delete(resource, "w", {{"propagationPolicy", "Background"}});
+    cluster.Create(w);
+    const std::string second = cluster.Get(resource, "w")["metadata"]["uid"];
+    cluster.Advance(10s);
+    std::map<std::string, int> pods;
+    for (const Json& pod : PodsOf("w"))
+      if (pod["metadata"]["labels"]["app"] == kind) ++pods[Controller(pod)["uid"]];
+    EXPECT_EQ(pods[first], 2) << "the adopted one and one that was made: else nothing was tried";
+    EXPECT_EQ(pods[second], 2);
+  }
 }
 
 TEST_F(SharedRules, SHR_07_ARestartWritesNothing) {

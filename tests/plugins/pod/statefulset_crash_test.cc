@@ -2,14 +2,13 @@
 // statefulset-controller cut off in the middle of its work (spec/pod-workloads.md section 5): after
 // n of its writes it loses the server, is ended and started anew, for every n until it gets
 // through.
-#include <regex>
-
 #include "plugins/pod/stateful_workloads.h"
+#include "plugins/pod/write_cut.h"
 
 namespace kcm::harness {
 namespace {
 
-using FaultKind = devcluster::Server::Fault::Kind;
+using FaultKind = WriteCut::FaultKind;
 
 enum class Work : uint8_t { kCreate, kScaleDown, kUpdate };
 struct CutCase {
@@ -35,69 +34,20 @@ class StatefulSetCut : public StatefulWorkloads, public ::testing::WithParamInte
 
   // ---- the kubelet, while requests of the controller may be broken ----
 
-  std::vector<Json> PodsSeen() {
-    const Reply reply = cluster.Request("GET", "/api/v1/pods");
-    EXPECT_TRUE(reply.ok()) << reply.body;
-    return reply.body.value("items", std::vector<Json>());
-  }
-  void End(const std::string& pod) {
-    const Reply reply =
-        cluster.Request("DELETE", Cluster::Path("pods", "default", pod) + "?gracePeriodSeconds=0");
-    EXPECT_TRUE(reply.ok()) << reply.body;
-  }
   // Starts what is there, ends what is to go. False: there was nothing to do.
   bool ActAsKubelet() {
     bool busy = false;
-    for (const Json& pod : PodsSeen()) {
+    for (const Json& pod : PodsSeen(cluster)) {
       if (!IsDeleting(pod) && IsReady(pod)) continue;
       busy = true;
       if (IsDeleting(pod)) {
-        End(Name(pod));
+        EndPod(cluster, Name(pod));
         continue;
       }
       if (!pod["spec"].contains("nodeName")) cluster.Bind(Name(pod), "n1");
       cluster.MakeReady(Name(pod));
     }
     return busy;
-  }
-
-  // ---- the cut ----
-
-  void CutAfter(int writes) {
-    devcluster::Server::Fault fault;
-    fault.path_regex = kWritten;
-    const auto add = [&](FaultKind kind, int times) {
-      fault.kind = kind;
-      fault.times = times;
-      cluster.server().AddFault(fault);
-    };
-    if (writes > 0) add(FaultKind::kSlow, writes);
-    add(GetParam().cut, 1);
-    add(FaultKind::kDropBefore, -1);
-  }
-
-  // Takes note of what the controller has asked for since the last call.
-  void Look() {
-    static const std::regex written(kWritten);
-    for (const auto& e : cluster.Audit()) {
-      if (!e.user_agent.starts_with("kube-controller-manager/")) continue;
-      if (!std::regex_match(e.uri, written)) continue;
-      asked_.push_back(e.method + " " + e.uri);
-      // One that was broken off before it was done has no user.
-      if (e.user.empty() || e.code >= 300) continue;
-      std::string name = e.uri.substr(e.uri.rfind('/') + 1);
-      if (e.method == "POST") name = Name(Json::parse(e.body));
-      ++done_[e.method + " " + name];
-    }
-  }
-  int Done(const std::string& method, const std::string& name) {
-    return done_[method + " " + name];
-  }
-  // How often anything of this kind was done: "POST web-".
-  int DoneAll(const std::string& start) {
-    int sum = 0;
-    for (const auto& [what, times] : done_) sum += what.starts_with(start) ? times : 0;
-    return sum;
   }
 
   // ---- one run ----
@@ -133,31 +83,30 @@ class StatefulSetCut : public StatefulWorkloads, public ::testing::WithParamInte
     claims_.clear();
     pods_.clear();
     Prepare();
-    Look();
-    done_.clear();
-    asked_.clear();
-    CutAfter(writes);
+    cut_.Look();
+    cut_.Forget();
+    cut_.After(writes, GetParam().cut);
     Begin();
     const auto is_cut = [&] {
       Settle();
-      Look();
-      return asked_.size() >= n;
+      cut_.Look();
+      return cut_.asked().size() >= n;
     };
     for (int i = 0; !is_cut() && ActAsKubelet(); ++i) {
       if (i > 40) ADD_FAILURE() << "the set does not come to rest";
       if (i > 40) break;
     }
-    const bool cut = asked_.size() >= n;
+    const bool cut = cut_.asked().size() >= n;
     if (cut) {
       EXPECT_EQ(cluster.StopHost(), 0);
-      Look();
-      cluster.server().ClearFaults();
-      asked_.resize(n);  // what was refused before it ended does not count
+      cut_.Look();
+      cut_.Mend();
+      cut_.KeepFirst(n);  // what was refused before it ended does not count
       cluster.StartHost();
       PlayKubelet();
-      Look();
+      cut_.Look();
     }
-    cluster.server().ClearFaults();
+    cut_.Mend();
     return cut;
   }
 
@@ -182,8 +131,8 @@ class StatefulSetCut : public StatefulWorkloads, public ::testing::WithParamInte
     ASSERT_EQ(cluster.List("pods").size(), static_cast<size_t>(replicas));
     for (int i = 0; i < 3; ++i) ExpectPlace(i, set, newest);
     EXPECT_EQ(Claims(), (Names{"data-web-0", "data-web-1", "data-web-2"}));
-    EXPECT_EQ(DoneAll("DELETE data-"), 0);
-    EXPECT_EQ(DoneAll("POST web-"), Is(Work::kScaleDown) ? 0 : 4) << "three pods, a revision";
+    EXPECT_EQ(cut_.DoneAll("DELETE data-"), 0);
+    EXPECT_EQ(cut_.DoneAll("POST web-"), Is(Work::kScaleDown) ? 0 : 4) << "three pods, a revision";
   }
   void ExpectPlace(int ordinal, const Json& set, const std::string& revision) {
     const std::string pod = "web-" + std::to_string(ordinal), claim = "data-" + pod;
@@ -191,9 +140,9 @@ class StatefulSetCut : public StatefulWorkloads, public ::testing::WithParamInte
     const bool goes = Is(Work::kScaleDown) && ordinal > 0;
     const bool is_new = !Is(Work::kScaleDown);
     // In every respect once, however often it was tried.
-    EXPECT_EQ(Done("POST", pod), is_new ? 1 : 0);
-    EXPECT_EQ(Done("DELETE", pod), goes || Is(Work::kUpdate) ? 1 : 0);
-    EXPECT_EQ(Done("POST", claim), Is(Work::kCreate) ? 1 : 0);
+    EXPECT_EQ(cut_.Done("POST", pod), is_new ? 1 : 0);
+    EXPECT_EQ(cut_.Done("DELETE", pod), goes || Is(Work::kUpdate) ? 1 : 0);
+    EXPECT_EQ(cut_.Done("POST", claim), Is(Work::kCreate) ? 1 : 0);
     const Json claimed = cluster.Get("persistentvolumeclaims", claim);
     EXPECT_FALSE(IsDeleting(claimed));
     if (!Is(Work::kCreate)) {
@@ -221,8 +170,7 @@ class StatefulSetCut : public StatefulWorkloads, public ::testing::WithParamInte
       cluster.Delete("controllerrevisions", Name(revision));
   }
 
-  std::vector<std::string> asked_;                    // by the controller, what was broken included
-  std::map<std::string, int> done_;                   // "POST web-0": how often it was done
+  WriteCut cut_{cluster, kWritten, &StatefulSetCut::Name};
   std::map<std::string, std::string> claims_, pods_;  // uids before the work began
 };
 
@@ -233,7 +181,7 @@ TEST_P(StatefulSetCut, EverythingIsDoneOnce) {
     ASSERT_LT(writes, 60) << "it does not get through";
     const bool cut = RunCutAfter(writes);
     ExpectTheEnd();
-    asked.push_back(asked_);
+    asked.push_back(cut_.asked());
     if (HasFailure() || !cut) break;
     CleanUp();
   }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// daemonset-controller cut off in the middle of its work (spec/pod-workloads.md section 6): after n
+// of its writes it loses the server, is ended and started anew, for every n until it gets through.
+#include "plugins/pod/daemon_workloads.h"
+#include "plugins/pod/write_cut.h"
+
+namespace kcm::harness {
+namespace {
+
+enum class DaemonWork : uint8_t { kCreate, kUpdate, kSurge };
+struct DaemonCutCase {
+  const char* name;
+  DaemonWork work;
+  // Whether the write on which the connection breaks is done: nobody learns of it.
+  WriteCut::FaultKind cut;
+};
+std::ostream& operator<<(std::ostream& out, const DaemonCutCase& c) { return out << c.name; }
+
+// What the controller writes. The kubelet of these tests takes other paths, or a query.
+constexpr char kDaemonWrites[] =
+    "^/api/v1/namespaces/default/pods(/[a-z0-9-]+)?$|"
+    "^/apis/apps/v1/namespaces/default/(controllerrevisions(/[a-z0-9-]+)?|daemonsets/d/status)$";
+
+class DaemonSetCut : public DaemonWorkloads, public ::testing::WithParamInterface<DaemonCutCase> {
+ protected:
+  DaemonSetCut()
+      : DaemonWorkloads({.plugins = {"pod"}, .start_host = false, .nodes = 0, .scheduler = false}) {
+    CreateNodes(3);
+  }
+  static bool Is(DaemonWork work) { return GetParam().work == work; }
+  // Pods have no names before they are made: by the node they are made for.
+  static std::string NameOf(const Json& body) {
+    return body["kind"] == "Pod" ? NodeOf(body) : "revision";
+  }
+
+  // Starts what is there, ends what is to go. False: there was nothing to do.
+  bool ActAsKubelet() {
+    bool busy = false;
+    for (const Json& pod : PodsSeen(cluster)) {
+      if (!IsDeleting(pod) && IsReady(pod)) continue;
+      busy = true;
+      IsDeleting(pod) ? EndPod(cluster, Name(pod)) : Start(pod);
+    }
+    return busy;
+  }
+
+  void Prepare() {
+    cluster.StartHost();
+    if (!Is(DaemonWork::kCreate))
+      CreateReady(Daemon(Is(DaemonWork::kSurge) ? Rolling(0, 1) : Rolling(1)));
+    for (const Json& pod : PodsOf("d")) before_[NodeOf(pod)] = Name(pod);
+    ASSERT_EQ(before_.size(), Is(DaemonWork::kCreate) ? 0u : 3u);
+  }
+  void Begin() {
+    if (Is(DaemonWork::kCreate)) {
+      cluster.Create(Daemon());
+      return;
+    }
+    cluster.MergePatch("daemonsets", "d",
+                       {{"spec", {{"template", PodTemplate({{"app", "x"}}, "nginx:2")}}}});
+  }
+
+  // Whether the cut came before the work was done.
+  bool RunCutAfter(int writes) {
+    const size_t n = static_cast<size_t>(writes) + 1;
+    before_.clear();
+    Prepare();
+    cut_.Look();
+    cut_.Forget();
+    cut_.After(writes, GetParam().cut);
+    Begin();
+    const auto is_cut = [&] {
+      Settle();
+      cut_.Look();
+      return cut_.asked().size() >= n;
+    };
+    for (int i = 0; !is_cut() && ActAsKubelet(); ++i) {
+      if (i > 40) ADD_FAILURE() << "the set does not come to rest";
+      if (i > 40) break;
+    }
+    const bool cut = cut_.asked().size() >= n;
+    if (cut) {
+      EXPECT_EQ(cluster.StopHost(), 0);
+      cut_.Look();
+      cut_.Mend();
+      cut_.KeepFirst(n);  // what was refused before it ended does not count
+      cluster.StartHost();
+      Settle();
+      PlayToTheEnd();
+      cut_.Look();
+    }
+    cut_.Mend();
+    return cut;
+  }
+
+  void ExpectTheEnd() {
+    const bool updated = !Is(DaemonWork::kCreate);
+    const Json set = SetNow();
+    EXPECT_EQ(set["status"], (Json{{"observedGeneration", set["metadata"]["generation"]},
+                                   {"currentNumberScheduled", 3},
+                                   {"desiredNumberScheduled", 3},
+                                   {"updatedNumberScheduled", 3},
+                                   {"numberMisscheduled", 0},
+                                   {"numberReady", 3},
+                                   {"numberAvailable", 3}}));
+    EXPECT_EQ(Revisions().size(), updated ? 2u : 1u);
+    EXPECT_EQ(cluster.List("pods").size(), 3u);
+    for (const char* node : {"n1", "n2", "n3"}) {
+      SCOPED_TRACE(node);
+      const Json pod = PodOn(node);
+      EXPECT_EQ(ImageOf(pod), updated ? "nginx:2" : "nginx:1");
+      // In every respect once, however often it was tried.
+      EXPECT_EQ(cut_.Done("POST", node), 1);
+      if (updated) {
+        EXPECT_EQ(cut_.Done("DELETE", before_[node]), 1);
+      }
+    }
+    EXPECT_EQ(cut_.Done("POST", "revision"), 1);
+    EXPECT_EQ(cut_.DoneAll("DELETE "), updated ? 3 : 0);
+  }
+
+  // For the next run: nothing is left of this one.
+  void CleanUp() {
+    EXPECT_EQ(cluster.StopHost(), 0);
+    cluster.Delete("daemonsets", "d", {{"propagationPolicy", "Background"}});
+    for (const Json& pod : cluster.List("pods")) Gone(Name(pod));
+    for (const Json& revision : cluster.List("controllerrevisions"))
+      cluster.Delete("controllerrevisions", Name(revision));
+  }
+
+  WriteCut cut_{cluster, kDaemonWrites, &DaemonSetCut::NameOf};
+  std::map<std::string, std::string> before_;  // node: name of its pod before the work began
+};
+
+TEST_P(DaemonSetCut, EverythingIsDoneOnce) {
+  std::vector<std::vector<std::string>> asked;
+  for (int writes = 0;; ++writes) {
+    SCOPED_TRACE("cut after " + std::to_string(writes) + " writes");
+    ASSERT_LT(writes, 60) << "it does not get through";
+    const bool cut = RunCutAfter(writes);
+    ExpectTheEnd();
+    asked.push_back(cut_.asked());
+    if (HasFailure() || !cut) break;
+    CleanUp();
+  }
+  const size_t undisturbed = asked.back().size();
+  EXPECT_GE(undisturbed, Is(DaemonWork::kCreate) ? 5u : 8u) << "hardly anything was cut";
+  for (size_t i = 0; i < asked.size(); ++i)
+    EXPECT_LE(asked[i].size(), undisturbed + 10)
+        << "cut after " << i << " writes: " << ::testing::PrintToString(asked[i]);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AfterEachWrite, DaemonSetCut,
+    ::testing::Values(
+        DaemonCutCase{"CreateUndone", DaemonWork::kCreate, WriteCut::FaultKind::kDropBefore},
+        DaemonCutCase{"CreateDone", DaemonWork::kCreate, WriteCut::FaultKind::kDropAfter},
+        DaemonCutCase{"UpdateUndone", DaemonWork::kUpdate, WriteCut::FaultKind::kDropBefore},
+        DaemonCutCase{"UpdateDone", DaemonWork::kUpdate, WriteCut::FaultKind::kDropAfter},
+        DaemonCutCase{"SurgeUndone", DaemonWork::kSurge, WriteCut::FaultKind::kDropBefore},
+        DaemonCutCase{"SurgeDone", DaemonWork::kSurge, WriteCut::FaultKind::kDropAfter}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+}  // namespace
+}  // namespace kcm::harness

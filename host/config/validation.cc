@@ -9,6 +9,7 @@
 #include "host/file/regular_file.h"
 #include "kcm/rules/go_duration.h"
 #include "kcm/rules/go_quote.h"
+#include "kcm/rules/name_validation.h"
 
 namespace kcm::host::config {
 namespace {
@@ -227,6 +228,28 @@ void CheckLogs(const Options& o, Errors* errors) {
   }
 }
 
+// Ours: the server would refuse every attempt to get such a Lease, and the host would try for ever.
+void CheckLease(const LeaderElectionOptions& le, Errors* errors) {
+  if (le.resource_name.empty()) {
+    errors->push_back(
+        "--leader-elect-resource-name is empty: name the Lease that hosts compete for, as "
+        "kube-controller-manager");
+  } else if (const rules::Problems wrong = rules::ValidateDns1123Subdomain(le.resource_name);
+             !wrong.empty()) {
+    errors->push_back("--leader-elect-resource-name " + GoQuote(le.resource_name) +
+                      " can not be the name of a Lease: " + rules::JoinProblems(wrong));
+  }
+  if (le.resource_namespace.empty()) {
+    errors->push_back(
+        "--leader-elect-resource-namespace is empty: name the namespace of the Lease, as "
+        "kube-system");
+  } else if (const rules::Problems wrong = rules::ValidateDns1123Label(le.resource_namespace);
+             !wrong.empty()) {
+    errors->push_back("--leader-elect-resource-namespace " + GoQuote(le.resource_namespace) +
+                      " can not be the name of a namespace: " + rules::JoinProblems(wrong));
+  }
+}
+
 // Ours: a value that would silently mean something else.
 void CheckPlugins(const Options& o, Errors* errors) {
   if (o.plugins.probation < Nanos(0))
@@ -245,6 +268,7 @@ std::vector<std::string> Validate(const Options& o) {
   if (o.leader_election.enabled && o.leader_election.resource_lock != "leases") {
     errors.push_back("resourceLock value must be \"leases\"");
   }
+  if (o.leader_election.enabled) CheckLease(o.leader_election, &errors);
   for (std::string& error : o.names.UnknownErrors(o.controllers))
     errors.push_back(std::move(error));
   CheckCloud(o.flags, &errors);

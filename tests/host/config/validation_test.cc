@@ -14,6 +14,25 @@ TEST(Validation, ErrorTexts) {
   } rows[] = {
       {{"--leader-elect-resource-lock=endpoints"}, "resourceLock value must be \"leases\""},
       {{"--leader-elect-resource-lock=endpoints", "--leader-elect=false"}, ""},
+      {{"--leader-elect-resource-name="},
+       "--leader-elect-resource-name is empty: name the Lease that hosts compete for, as "
+       "kube-controller-manager"},
+      {{"--leader-elect-resource-name=My_Lease"},
+       "--leader-elect-resource-name \"My_Lease\" can not be the name of a Lease: a lowercase RFC "
+       "1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
+       "start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+       "validation "
+       "is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
+      {{"--leader-elect-resource-name=kcm.blue"}, ""},
+      {{"--leader-elect-resource-namespace="},
+       "--leader-elect-resource-namespace is empty: name the namespace of the Lease, as "
+       "kube-system"},
+      {{"--leader-elect-resource-namespace=kube.system"},
+       "--leader-elect-resource-namespace \"kube.system\" can not be the name of a namespace: must "
+       "not contain dots"},
+      {{"--leader-elect-resource-name=", "--leader-elect-resource-namespace=A",
+        "--leader-elect=false"},
+       ""},
       {{"--cloud-provider=external"}, ""},
       {{"--cidr-allocator-type=CloudAllocator"},
        "built-in cloud providers are disabled. The ipam CloudAllocator is not available"},

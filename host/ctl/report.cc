@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace kcm::host::ctl {
 namespace {
@@ -130,9 +131,9 @@ Result<std::string> QueueTables(const std::string& report, const std::string& co
   return Over(report, [&](const json& r) -> Result<std::string> {
     Rows queues{{"CONTROLLER", "QUEUE", "READY", "WAITING", "PROCESSING"}};
     Rows keys{{"QUEUE", "KEY", "STATE", "FAILURES", "DUE"}};
-    std::string known;
+    std::set<std::string> known;  // one controller may have several queues
     ForEachQueue(r, [&](const std::string& name, const json& q) {
-      known += (known.empty() ? "" : ", ") + name;
+      known.insert(name);
       if (!controller.empty() && name != controller) return;
       queues.push_back(
           {name, Word(q, "name"), Count(q, "ready"), Count(q, "waiting"), Count(q, "processing")});
@@ -140,10 +141,13 @@ Result<std::string> QueueTables(const std::string& report, const std::string& co
         keys.push_back({Word(q, "name"), Word(k, "key"), Word(k, "state"),
                         std::to_string(k.at("failures").get<int64_t>()), Due(k, "dueInSeconds")});
     });
-    if (!controller.empty() && queues.size() == 1)
+    if (!controller.empty() && queues.size() == 1) {
+      std::string names;
+      for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
       return MakeError(Code::kNotFound,
                        "no controller " + controller +
-                           " with queues; there are: " + (known.empty() ? "none" : known));
+                           " with queues; there are: " + (names.empty() ? "none" : names));
+    }
     std::string out = Table(queues);
     if (keys.size() > 1) out += "\n" + Table(keys);
     return out;

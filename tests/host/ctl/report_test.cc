@@ -76,6 +76,19 @@ TEST(CtlReport, UnknownControllerIsAnErrorThatNamesTheKnown) {
   EXPECT_THAT(text.error().message, HasSubstr("there are: replicaset-controller"));
 }
 
+TEST(CtlReport, KnownControllersAreNamedOnceAndInOrder) {
+  const Result<std::string> text = QueueTables(R"({"plugins": [{"name": "p", "controllers": [
+      {"name": "job-controller", "queues": [
+        {"name": "job", "ready": 0, "waiting": 0, "processing": 0},
+        {"name": "job_orphan_pod", "ready": 0, "waiting": 0, "processing": 0}]},
+      {"name": "cronjob-controller", "queues": [
+        {"name": "cronjob", "ready": 0, "waiting": 0, "processing": 0}]}]}]})",
+                                               "nosuch");
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().message,
+            "no controller nosuch with queues; there are: cronjob-controller, job-controller");
+}
+
 TEST(CtlReport, WhyFindsTheKeyOrSaysWhatItsAbsenceMeans) {
   EXPECT_THAT(*WhyText(kReport, "default/web"),
               HasSubstr("replicaset-controller  replicaset  waiting  3         in 0.2 s"));

@@ -201,6 +201,9 @@ class Manager {
   void WakeMaintainer();
   // Steps of Rescan.
   bool Scan(bool confirm_removal, Works* begun);
+  // Says once what keeps a directory from being looked at, seldom again, and once when that is
+  // over. REQUIRES: scan_mutex_ held.
+  void SayDirectory(const std::string& dir, const Status& usable);
   Plugin* OwnerOf(const std::string& path) const;  // loaded from it; REQUIRES: mutex_ held
   // REQUIRES: mutex_ held.
   bool SeenBefore(const PluginFile& file, const Plugin* owner) const;
@@ -234,7 +237,12 @@ class Manager {
   bool stop_done_ = false;  // guarded by stop_mutex_
   Retired retired_;
 
+  struct DirectoryTrouble {
+    std::string why;
+    clock::MonoTime said;
+  };
   std::mutex scan_mutex_;
+  std::map<std::string, DirectoryTrouble> troubles_;  // by directory, guarded by scan_mutex_
   mutable std::mutex mutex_;
   std::condition_variable work_cv_;  // a claim was given back, a Work has ended
   Plugins plugins_;                  // guarded by mutex_

@@ -6,6 +6,11 @@
 #include "host/plugin/manager.h"
 
 namespace kcm::host::plugin {
+namespace {
+
+constexpr auto kSayTroubleAgain = std::chrono::minutes(10);
+
+}  // namespace
 
 Manager::Plugin* Manager::OwnerOf(const std::string& path) const {
   for (const auto& [name, plugin] : plugins_)
@@ -170,6 +175,23 @@ void Manager::Unload(Claim& claim) {
   WakeMaintainer();
 }
 
+void Manager::SayDirectory(const std::string& dir, const Status& usable) {
+  const auto known = troubles_.find(dir);
+  if (usable.ok()) {
+    if (known == troubles_.end()) return;
+    troubles_.erase(known);
+    environment_.log.Info(0, "Plugin directory is looked at again", {{"dir", dir}});
+    return;
+  }
+  const std::string& why = usable.error().message;
+  const clock::MonoTime now = environment_.clock->Monotonic();
+  if (known != troubles_.end() && known->second.why == why &&
+      now - known->second.said < kSayTroubleAgain)
+    return;
+  troubles_[dir] = {why, now};
+  environment_.log.Error(why, "Plugin directory is not looked at", {{"dir", dir}});
+}
+
 bool Manager::Scan(bool confirm_removal, Works* begun) {
   const std::lock_guard scan(scan_mutex_);
   {
@@ -181,11 +203,11 @@ bool Manager::Scan(bool confirm_removal, Works* begun) {
   for (const std::string& dir : options_.dirs) {
     // Its rights may have changed since the start. Nothing is loaded from it, and nothing removed.
     if (const Status s = CheckDirectory(dir); !s.ok()) {
-      environment_.log.Error(s.error().message, "Plugin directory is not looked at",
-                             {{"dir", dir}});
+      SayDirectory(dir, s);
       return s.code() == Code::kNotFound;  // it may just be replaced by another
     }
     Result<std::vector<PluginFile>> found = ScanDirectory(dir);
+    SayDirectory(dir, found.ok() ? Ok() : Status(found.error()));
     if (!found.ok()) return true;  // a directory that can not be read right now removes nothing
     for (PluginFile& f : *found)
       if (present.insert(f.path).second) files.push_back(std::move(f));

@@ -61,6 +61,30 @@ TEST(PluginRescan, ADirectoryThatOthersMayWriteIsNotLookedAt) {
   cluster.ExpectStampedBy("b");
 }
 
+TEST(PluginRescan, ADirectoryThatIsGoneIsSaidOnceAndRarelyAgain) {
+  PluginCluster cluster({Probe("good")});
+  const std::string dir = fs::path(cluster.InDir("good.so")).parent_path(), aside = dir + ".aside";
+  const auto lines = [&](const std::string& text) {
+    int n = 0;
+    for (const std::string& line : cluster.log()) n += line.find(text) != std::string::npos;
+    return n;
+  };
+  fs::rename(dir, aside);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(cluster.Rescan()) << "look again";
+  EXPECT_EQ(lines("Plugin directory is not looked at"), 1);
+  cluster.Advance(15min);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(cluster.Rescan());
+  EXPECT_EQ(lines("Plugin directory is not looked at"), 2);
+  EXPECT_EQ(lines("Plugin directory is looked at again"), 0);
+  fs::rename(aside, dir);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(lines("Plugin directory is looked at again"), 1);
+  EXPECT_EQ(lines("Plugin directory is not looked at"), 2);
+  fs::rename(dir, aside);
+  EXPECT_TRUE(cluster.Rescan());
+  EXPECT_EQ(lines("Plugin directory is not looked at"), 3) << "another trouble, said at once";
+}
+
 TEST(PluginRescan, ChangedFileIsSwappedATouchedOneIsNot) {
   PluginCluster cluster({Probe("good")});
   Install(Probe("good_b"), cluster.InDir("good.so"));

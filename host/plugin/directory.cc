@@ -100,8 +100,8 @@ bool DirectoryWatch::Arm() {
 }
 
 void DirectoryWatch::Run() {
-  int timeout = kRearmMs;
-  bool pending = false;
+  int timeout = kSettleMs;
+  bool pending = true;  // what changed before the first watch was there
   while (true) {
     struct pollfd fds[2] = {{inotify_, POLLIN, 0}, {stop_read_, POLLIN, 0}};
     const int n = ::poll(fds, 2, timeout);

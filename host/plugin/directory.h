@@ -33,11 +33,12 @@ Status CheckDirectory(const std::string& dir);
 // them).
 Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir);
 
-// Calls `changed` on its own thread some time after something in one of the directories changed:
-// once per burst of changes. Also calls it every `recheck` while `changed` returns true ("look
-// again": a file was incomplete, a removal must be confirmed). A directory that is replaced by
-// another of its name, or reached through a symbolic link that now leads elsewhere, is a change
-// too, seen within 5 s. Files are of the real world: this runs on real time, not on the Clock.
+// Calls `changed` on its own thread soon after its own begin, and some time after something in one
+// of the directories changed: once per burst of changes. Also calls it every `recheck` while
+// `changed` returns true ("look again": a file was incomplete, a removal must be confirmed). A
+// directory that is replaced by another of its name, or reached through a symbolic link that now
+// leads elsewhere, is a change too, seen within 5 s. Files are of the real world: this runs on real
+// time, not on the Clock.
 class DirectoryWatch {
  public:
   DirectoryWatch(std::vector<std::string> dirs, std::function<bool()> changed);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <boost/dll/shared_library.hpp>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -21,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr uint64_t kMaxBytes = 1u << 30;
+constexpr time_t kCopyBegins = 5;  // seconds after which a copy has written its first bytes
 
 class Fd {
  public:
@@ -114,6 +116,8 @@ Result<std::shared_ptr<Image>> Image::Load(const std::string& file, const LoadOp
   if (Status s = CheckRights(st, file); !s.ok()) return s.error();
   Result<std::string> bytes = ReadFile(in.get(), file, static_cast<uint64_t>(st.st_size));
   if (!bytes.ok()) return bytes.error();
+  if (bytes->empty() && ::time(nullptr) - st.st_mtim.tv_sec >= kCopyBegins)
+    return MakeError(Code::kInvalid, file + ": empty file: copy the plugin again, or remove it");
   if (Status s = CheckElf(*bytes, file); !s.ok()) return s.error();
   if (Status s = CheckSignature(*bytes, file, options.trust_key); !s.ok()) return s.error();
 

@@ -116,6 +116,7 @@ Status Manager::Load() {
         continue;
       }
       Refuse(file.path, s.error());
+      if (s.code() == Code::kUnavailable) continue;  // still being copied: to be looked at again
       const std::lock_guard lock(mutex_);
       refused_[file.path].first = file.stamp;
     }

@@ -90,6 +90,22 @@ TEST(PluginDirectory, WatchCallsOnceMoreWhileAsked) {
   EXPECT_EQ(calls, 3);
 }
 
+// What changed between the last look and the first watch, nobody else tells.
+TEST(PluginDirectory, WatchLooksOnceAtItsBegin) {
+  TemporaryDir dir;
+  std::mutex mutex;
+  std::condition_variable cv;
+  int calls = 0;
+  DirectoryWatch watch({dir.path()}, [&] {
+    const std::lock_guard lock(mutex);
+    ++calls;
+    cv.notify_all();
+    return false;
+  });
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(cv.wait_for(lock, std::chrono::seconds(30), [&] { return calls > 0; }));
+}
+
 TEST(PluginDirectory, WatchFollowsADirectoryThatIsReplaced) {
   TemporaryDir dir;
   const std::string name = dir / "plugins", next = dir / "next";
@@ -104,10 +120,13 @@ TEST(PluginDirectory, WatchFollowsADirectoryThatIsReplaced) {
     cv.notify_all();
     return false;
   });
+  std::unique_lock lock(mutex);
+  cv.wait(lock, [&] { return calls >= 1; });  // the look at the begin
+  lock.unlock();
   std::filesystem::rename(name, dir / "old");
   std::filesystem::rename(next, name);
-  std::unique_lock lock(mutex);
-  cv.wait(lock, [&] { return calls >= 1; });
+  lock.lock();
+  cv.wait(lock, [&] { return calls >= 2; });
   // And what is put into the new one is seen.
   const int before = calls;
   lock.unlock();

@@ -123,6 +123,35 @@ TEST(PluginRescan, HalfCopiedFileWaits) {
   EXPECT_TRUE(cluster.Problems().empty());
 }
 
+TEST(PluginRescan, HalfCopiedFileOfTheStartWaits) {
+  PluginCluster cluster({Probe("good")});
+  EXPECT_EQ(cluster.StopHost(), 0);
+  const std::string bytes = ReadAll(Probe("other"));
+  WriteAll(cluster.InDir("other.so"), bytes.substr(0, bytes.size() / 2));
+  cluster.StartHost();
+  EXPECT_EQ(cluster.Problems().size(), 1u);
+  EXPECT_TRUE(cluster.Rescan()) << "look again";
+}
+
+TEST(PluginRescan, FileThatStaysEmptyIsCalledEmpty) {
+  PluginCluster cluster({Probe("good")});
+  const std::string file = cluster.InDir("other.so");
+  WriteAll(file, "");
+  EXPECT_TRUE(cluster.Rescan()) << "its content may just be on the way";
+  ASSERT_EQ(cluster.Problems().size(), 1u);
+  EXPECT_NE(cluster.Problems()[0].find("still being copied"), std::string::npos);
+  fs::last_write_time(file, fs::last_write_time(file) - std::chrono::seconds(10));
+  EXPECT_FALSE(cluster.Rescan());
+  ASSERT_EQ(cluster.Problems().size(), 1u);
+  EXPECT_EQ(cluster.Problems()[0], file + ": empty file: copy the plugin again, or remove it");
+  EXPECT_EQ(MessageOf(cluster.SwapFile(file)),
+            file + ": empty file: copy the plugin again, or remove it");
+  WriteAll(file, ReadAll(Probe("other")));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_TRUE(cluster.Problems().empty());
+  EXPECT_FALSE(cluster.Plugin("other").is_null());
+}
+
 TEST(PluginRescan, BadFileOverAGoodOneIsRefusedOnce) {
   PluginCluster cluster({Probe("good")});
   for (const char* probe : {"fail_create", "newer_minor", "no_entry"}) {

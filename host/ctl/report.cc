@@ -104,6 +104,10 @@ Result<std::string> PluginTables(const std::string& report) {
                          Word(p, "file")});
       if (p.contains("lastError"))
         errors += "\n" + Word(p, "name") + ": last error: " + Word(p, "lastError") + "\n";
+      if (p.contains("directoryFile"))
+        errors += "\n" + Word(p, "name") + ": " + Word(p, "file") +
+                  " was given to kcmctl plugins swap: a restart of the host loads " +
+                  Word(p, "directoryFile") + "\n";
       if (p.contains("underWay")) errors += "\n" + Word(p, "underWay") + "\n";
       for (const json& w : ListOf(p, "waiting"))
         errors += "\n" + Word(w, "controller") + " of " + Word(p, "name") +

@@ -116,6 +116,8 @@ class Manager {
     std::string file;  // with `stamp`: guarded by mutex_ alone
     FileStamp stamp;
     std::shared_ptr<Image> image, previous;  // previous: during probation
+    // Where these two came from when SwapFile was given them; "" when `file` was it.
+    std::string given, previous_given;
     std::shared_ptr<Image> incoming;         // of a swap under way: its names are taken
     std::map<std::string, std::shared_ptr<Controller>> controllers;
     std::shared_ptr<Controller> preparing;  // not among `controllers` yet, for reports
@@ -217,7 +219,9 @@ class Manager {
   void BeginProbation(Plugin& plugin, std::shared_ptr<Image> old);
   bool CheckProbation(const std::string& name);  // true: look again
   void SwapBack(Plugin& plugin, const std::string& problem);
-  Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation);
+  // `given`: the file of SwapFile, for reports.
+  Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation,
+                std::string given = {});
   Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image,
                          clock::Duration* pause);
   void CountHeld(const Plugin& plugin, const std::string& controller, const SwapReport& report);

@@ -14,7 +14,7 @@ std::string Manager::Report(size_t keys_per_queue) const {
     const PluginDeclaration& d = p->image->declaration();
     nlohmann::json j{
         {"name", name},
-        {"file", p->file},
+        {"file", p->given.empty() ? p->file : p->given},
         {"version", d.version},
         {"vendor", d.vendor},
         {"buildId", d.build_id},
@@ -22,6 +22,7 @@ std::string Manager::Report(size_t keys_per_queue) const {
         {"swaps", p->swaps},
         {"state", p->previous ? "probation" : "running"},
         {"lastPauseMs", std::chrono::duration<double, std::milli>(p->last_pause).count()}};
+    if (!p->given.empty()) j["directoryFile"] = p->file;  // what a restart loads
     if (!p->last_error.empty()) j["lastError"] = p->last_error;
     if (p->operation) j["underWay"] = UnderWay(*p);
     for (const auto& [controller_name, retry] : p->retries) {

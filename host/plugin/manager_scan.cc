@@ -73,6 +73,7 @@ bool Manager::TakeIn(const PluginFile& file, const std::set<std::string>& presen
       same = image->digest() == target.image->digest();  // touched or renamed, not changed
       if (same) {
         target.last_error.clear();  // of a build that this one's file has replaced again
+        target.given.clear();       // tried by hand, installed now
       } else {
         claim.emplace(Take(target, "swap"));
       }

@@ -204,7 +204,8 @@ Status Manager::Announce(Plugin& plugin, const std::shared_ptr<Image>& image) {
   return Ok();
 }
 
-Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation) {
+Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation,
+                       std::string given) {
   const PluginDeclaration to = image->declaration();  // a copy: `image` moves on
   const PluginDeclaration from = plugin.image->declaration();
   if (Status s = Announce(plugin, image); !s.ok()) return s;
@@ -226,6 +227,8 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
       older;  // of a probation that this swap ends; after a rollback it is the active build itself
   {
     const std::lock_guard lock(mutex_);
+    plugin.given.swap(plugin.previous_given);
+    if (image != plugin.previous) plugin.given = std::move(given);
     std::swap(plugin.image, image);  // from here on `image` is the old build
     older = std::exchange(plugin.previous, nullptr);
     plugin.last_pause = pause;
@@ -400,7 +403,7 @@ Status Manager::SwapFile(const std::string& file) {
                      file + ": plugin " + name +
                          " is not loaded: put the file into a plugin directory to add it");
   if (!claim.ok()) return claim.error();
-  return SwapTo(**claim, *std::move(image), true);
+  return SwapTo(**claim, *std::move(image), true, file);
 }
 
 Status Manager::Rollback(const std::string& name) {

@@ -89,6 +89,16 @@ TEST(CtlReport, KnownControllersAreNamedOnceAndInOrder) {
             "no controller nosuch with queues; there are: cronjob-controller, job-controller");
 }
 
+TEST(CtlReport, ABuildGivenByHandIsShownWithWhatARestartLoads) {
+  const Result<std::string> text = PluginTables(R"({"plugins": [{"name": "pod",
+      "file": "/tmp/fix.so", "directoryFile": "/p/kcm-pod.so", "version": "1", "vendor": "v",
+      "buildId": "b", "swaps": 1, "state": "running", "lastPauseMs": 1.0}]})");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("/tmp/fix.so\n"));
+  EXPECT_THAT(*text, HasSubstr("\npod: /tmp/fix.so was given to kcmctl plugins swap: a restart of "
+                               "the host loads /p/kcm-pod.so\n"));
+}
+
 TEST(CtlReport, WhyFindsTheKeyOrSaysWhatItsAbsenceMeans) {
   EXPECT_THAT(*WhyText(kReport, "default/web"),
               HasSubstr("replicaset-controller  replicaset  waiting  3         in 0.2 s"));

@@ -42,6 +42,22 @@ TEST(PluginSwap, NewBuildTakesOverAndTheOldOneIsUnmapped) {
   cluster.ExpectStampedBy("b");
 }
 
+TEST(PluginSwap, AFileGivenByHandIsShownUntilTheDirectoryHasIt) {
+  PluginCluster cluster({Probe("good")});
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  EXPECT_EQ(cluster.Plugin("probe")["file"], Probe("good_b"));
+  EXPECT_EQ(cluster.Plugin("probe")["directoryFile"], cluster.InDir("good.so"));
+  ASSERT_EQ(MessageOf(cluster.Rollback("probe")), "");
+  EXPECT_EQ(cluster.Plugin("probe")["file"], cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Plugin("probe").contains("directoryFile"));
+  // Tried by hand, then installed.
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  Install(Probe("good_b"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["file"], cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Plugin("probe").contains("directoryFile"));
+}
+
 TEST(PluginSwap, KeysStayWithTheirDelays) {
   PluginCluster cluster({Probe("good")});
   cluster.CreateProbe("later", "after");

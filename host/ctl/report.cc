@@ -65,6 +65,19 @@ void ForEachQueue(
       for (const json& queue : ListOf(controller, "queues")) visit(Word(controller, "name"), queue);
 }
 
+// A line for each queue of the controller that nobody works on.
+std::string WithoutWorkers(const json& controller) {
+  std::string lines;
+  for (const json& q : ListOf(controller, "queues")) {
+    if (q.value("workers", 1) > 0) continue;  // a host of before does not say
+    lines += "\n" + Word(controller, "name") + ": queue " + Word(q, "name") +
+             " has no workers: nothing of it is reconciled";
+    if (q.contains("workersFlag")) lines += "; give --" + Word(q, "workersFlag") + " 1 or more";
+    lines += "\n";
+  }
+  return lines;
+}
+
 std::string Due(const json& of, const char* key) {
   const double seconds = of.at(key).get<double>();
   return seconds > 0 ? Number(seconds, "in %.1f s") : "now";
@@ -115,10 +128,16 @@ Result<std::string> PluginTables(const std::string& report) {
                   (w.contains("retryInSeconds") ? "the next " + Due(w, "retryInSeconds")
                                                 : "waits for another build") +
                   "): " + Word(w, "error") + "\n";
-      for (const json& c : ListOf(p, "controllers"))
+      for (const json& c : ListOf(p, "controllers")) {
+        const std::string idle = WithoutWorkers(c);
         controllers.push_back({Word(c, "name"), Word(p, "name"),
-                               c.at("active").get<bool>() ? "yes" : "no", Count(c, "generation"),
-                               Count(c, "runs"), Count(c, "retries"), Count(c, "errors")});
+                               !c.at("active").get<bool>() ? "no"
+                               : idle.empty()              ? "yes"
+                                                           : "idle",
+                               Count(c, "generation"), Count(c, "runs"), Count(c, "retries"),
+                               Count(c, "errors")});
+        errors += idle;
+      }
     }
     std::string out = Table(plugins) + "\n" + Table(controllers) + errors;
     for (const json& h : ListOf(r, "hung"))

@@ -232,7 +232,12 @@ void Controller::StartThreads(const std::shared_ptr<Instance>& instance) {
   const ControllerDeclaration& d = instance->declaration();
   for (uint32_t q = 0; q < d.queues.size(); ++q) {
     queue::WorkQueue* queue = shared_.queues[q].get();
-    for (int i = 0; i < Workers(d.queues[q]); ++i)
+    const int workers = Workers(d.queues[q]);
+    if (workers <= 0)
+      shared_.log.Info(0, "Warning: queue has no workers, nothing of it is reconciled",
+                       {{"queue", d.queues[q].name},
+                        {"flag", "--" + d.queues[q].workers_flag + "=" + std::to_string(workers)}});
+    for (int i = 0; i < workers; ++i)
       threads_.push_back(clock::StartBusyThread(
           *environment_->clock, [this, instance, q, queue, retries = d.queues[q].max_retries] {
             Work(*instance, q, *queue, retries);
@@ -405,8 +410,9 @@ std::vector<Controller::QueueReport> Controller::Queues(size_t keys) const {
   std::vector<QueueReport> out;
   for (size_t i = 0; i < shared_.queues.size() && i < declaration_->queues.size(); ++i) {
     const queue::WorkQueue& q = *shared_.queues[i];
-    out.push_back(
-        {declaration_->queues[i].name, q.Length(), q.Waiting(), q.Processing(), q.Keys(keys)});
+    const QueueDeclaration& d = declaration_->queues[i];
+    out.push_back({d.name, q.Length(), q.Waiting(), q.Processing(), q.Keys(keys),
+                   std::max(0, Workers(d)), d.workers_flag});
   }
   return out;
 }

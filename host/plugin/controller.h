@@ -100,6 +100,8 @@ class Controller : public std::enable_shared_from_this<Controller> {
     std::string name;
     size_t ready, waiting, processing;
     std::vector<queue::WorkQueue::KeyState> keys;
+    int workers;               // 0: nothing of it is reconciled
+    std::string workers_flag;  // without dashes; "" when no flag sets their number
   };
   std::vector<QueueReport> Queues(size_t keys) const;
 

@@ -42,7 +42,9 @@ std::string Manager::Report(size_t keys_per_queue) const {
         nlohmann::json jq{{"name", q.name},
                           {"ready", q.ready},
                           {"waiting", q.waiting},
-                          {"processing", q.processing}};
+                          {"processing", q.processing},
+                          {"workers", q.workers}};
+        if (!q.workers_flag.empty()) jq["workersFlag"] = q.workers_flag;
         for (const queue::WorkQueue::KeyState& k : q.keys)
           jq["keys"].push_back({{"key", k.key},
                                 {"state", k.state},

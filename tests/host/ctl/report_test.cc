@@ -99,6 +99,24 @@ TEST(CtlReport, ABuildGivenByHandIsShownWithWhatARestartLoads) {
                                "the host loads /p/kcm-pod.so\n"));
 }
 
+TEST(CtlReport, QueuesWithoutWorkersAreNamedWithTheFlag) {
+  const Result<std::string> text = PluginTables(R"({"plugins": [{"name": "pod", "file": "f",
+      "version": "1", "vendor": "v", "buildId": "b", "swaps": 0, "state": "running",
+      "lastPauseMs": 0.0, "controllers": [
+        {"name": "x-controller", "active": true, "generation": 1, "runs": 0, "retries": 0,
+         "errors": 0, "queues": [{"name": "x", "ready": 3, "waiting": 0, "processing": 0,
+           "workers": 0, "workersFlag": "concurrent-x-syncs"}]},
+        {"name": "y-controller", "active": true, "generation": 1, "runs": 0, "retries": 0,
+         "errors": 0, "queues": [{"name": "y", "ready": 3, "waiting": 0, "processing": 0,
+           "workers": 5, "workersFlag": "concurrent-y-syncs"}]}]}]})");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("x-controller  pod     idle    1"));
+  EXPECT_THAT(*text, HasSubstr("y-controller  pod     yes     1"));
+  EXPECT_THAT(*text, HasSubstr("\nx-controller: queue x has no workers: nothing of it is "
+                               "reconciled; give --concurrent-x-syncs 1 or more\n"));
+  EXPECT_THAT(*text, Not(HasSubstr("queue y has no workers")));
+}
+
 TEST(CtlReport, WhyFindsTheKeyOrSaysWhatItsAbsenceMeans) {
   EXPECT_THAT(*WhyText(kReport, "default/web"),
               HasSubstr("replicaset-controller  replicaset  waiting  3         in 0.2 s"));

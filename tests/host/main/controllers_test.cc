@@ -5,6 +5,7 @@
 #include "harness/cluster.h"
 #include "host/http/tls_client.h"
 #include "host/main/workload.h"
+#include "host/plugin/manager.h"
 
 namespace kcm::harness {
 namespace {
@@ -32,6 +33,39 @@ TEST(Controllers, HOST_04_FirstMatchInTheListWins) {
     cluster.Advance(60s);
     EXPECT_EQ(cluster.List("pods").size(), row.pods);
   }
+}
+
+// The reference takes it (spec/host.md 1.5, T28): what it comes to has to be seen.
+TEST(Controllers, AControllerWithoutWorkersIsShownAsSuch) {
+  Cluster cluster({.plugins = {"pod"},
+                   .flags = {"--concurrent-replicaset-syncs=0"},
+                   .nodes = 0,
+                   .scheduler = false});
+  cluster.Create(
+      {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", "default"}}}});
+  cluster.Create(Workload("ReplicaSet", "web", 1));
+  cluster.Advance(5s);
+  EXPECT_TRUE(cluster.List("pods").empty());
+  const Json report = Json::parse(cluster.host().manager()->Report(0));
+  int seen = 0;
+  for (const Json& c : report["plugins"][0]["controllers"])
+    for (const Json& q : c["queues"]) {
+      if (q["name"] == "replicaset") {
+        ++seen;
+        EXPECT_EQ(q.value("workers", -1), 0);
+        EXPECT_EQ(q.value("workersFlag", ""), "concurrent-replicaset-syncs");
+      } else if (q["name"] == "deployment") {
+        ++seen;
+        EXPECT_EQ(q.value("workers", -1), 5);
+      }
+    }
+  EXPECT_EQ(seen, 2);
+  int said = 0;
+  for (const std::string& line : cluster.log())
+    said += line.find("Warning: queue has no workers, nothing of it is reconciled") !=
+                std::string::npos &&
+            line.find("--concurrent-replicaset-syncs=0") != std::string::npos;
+  EXPECT_EQ(said, 1);
 }
 
 TEST(Controllers, OneLookAtHealthzAsksEachControllerOnce) {

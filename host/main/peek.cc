@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "host/config/go_syntax.h"
 #include "host/file/regular_file.h"
 #include "host/plugin/crash.h"
 #include "host/plugin/directory.h"
@@ -102,13 +103,26 @@ Status DeclareUnknown(const std::vector<std::string>& args, config::FlagSet* fla
   return Ok();
 }
 
-}  // namespace
+// --help and --version: an answer about this program, not a start.
+bool OnlyAsks(const std::vector<std::string>& args) {
+  for (size_t at = 0; at < args.size() && args[at] != "--"; ++at) {
+    const std::string& arg = args[at];
+    if (arg == "-h" || arg == "--help" || arg == "--version") return true;
+    for (const std::string_view flag : {"--help=", "--version="}) {
+      if (!arg.starts_with(flag)) continue;
+      const std::string value = arg.substr(flag.size());
+      const Result<bool> wanted = config::ParseGoBool(value);
+      if (value == "raw" || (wanted.ok() && *wanted)) return true;
+    }
+  }
+  return false;
+}
 
-Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* flags,
-                      config::ControllerNames* names) {
+Status DeclareAll(const std::vector<std::string>& args, config::FlagSet* flags,
+                  config::ControllerNames* names) {
   const std::string state_dir = Last(args, "plugin-state-dir");
-  // Found broken only by a crash, it would be too late.
-  if (!state_dir.empty())
+  // Found broken only by a crash, it would be too late. Nothing is made only to answer a question.
+  if (!state_dir.empty() && !OnlyAsks(args))
     if (Status s = plugin::PrepareCrashDir(state_dir); !s.ok()) return s;
   const std::vector<std::string> dirs = config::ScanFlag(args, "plugin-dir");
   if (dirs.empty()) return Ok();
@@ -144,6 +158,15 @@ Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* fla
   if (result.ok() && quarantined) result = DeclareUnknown(args, flags, names);
   plugin::RemovePrivateDir(*private_dir);
   return result;
+}
+
+}  // namespace
+
+Status DeclarePlugins(const std::vector<std::string>& args, config::FlagSet* flags,
+                      config::ControllerNames* names) {
+  const Status declared = DeclareAll(args, flags, names);
+  // What could not be looked at can not say which flags it brings.
+  return !declared.ok() && OnlyAsks(args) ? DeclareUnknown(args, flags, names) : declared;
 }
 
 }  // namespace kcm::host::main

@@ -56,8 +56,29 @@ TEST_F(CommandLine, StateDirectoryThatCanNotKeepRecordsEndsTheStart) {
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.err, HasSubstr("--plugin-state-dir " + absent + ": No such file or directory"));
   const std::string made = dir.path() + "/state";
-  EXPECT_EQ(RunHost({"--plugin-dir=" + PluginDir(), "--plugin-state-dir", made, "--help"}).code, 0);
+  const Ended unknown = RunHost({"--plugin-state-dir", made, "--no-such-flag"});
+  EXPECT_THAT(unknown.err, HasSubstr("unknown flag: --no-such-flag"));
   EXPECT_TRUE(fs::is_directory(made));
+}
+
+TEST_F(CommandLine, HelpAndVersionEndWellWhateverIsBrokenOnDisk) {
+  const std::string state = dir.path() + "/state", plugins = "--plugin-dir=" + PluginDir();
+  for (const std::string ask : {"--help", "-h", "--version", "--version=raw"}) {
+    SCOPED_TRACE(ask);
+    EXPECT_EQ(RunHost({plugins, "--plugin-state-dir", state, ask}).code, 0);
+    EXPECT_FALSE(fs::exists(state)) << "made only to answer";
+    const Ended broken = RunHost({plugins, "--plugin-state-dir=" + dir.path() + "/absent/state",
+                                  "--plugin-trust-key=" + dir.path(), ask});
+    EXPECT_EQ(broken.code, 0) << broken.err;
+    EXPECT_NE(broken.out, "");
+  }
+  // The answer is about the flags of plugins as well; an override of the version is a start.
+  EXPECT_THAT(
+      RunHost({plugins, "--plugin-state-dir=" + dir.path() + "/absent/state", "--help"}).out,
+      HasSubstr("--concurrent-replicaset-syncs"));
+  EXPECT_EQ(
+      RunHost({"--plugin-state-dir=" + dir.path() + "/absent/state", "--version=v1.36.2-x"}).code,
+      1);
 }
 
 TEST_F(CommandLine, HOST_01_UnknownFlagEndsBeforeAnyPortIsBound) {

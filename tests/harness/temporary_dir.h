@@ -24,9 +24,10 @@ class TemporaryDir {
 
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  // Writes a file of mode 0600; returns its path.
+  // Writes a file of mode 0600, and the folders on its way; returns its path.
   std::string Write(const std::string& name, const std::string& text) const {
     const std::string file = *this / name;
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
     std::ofstream(file, std::ios::binary) << text;
     std::filesystem::permissions(
         file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);

@@ -6,29 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include "harness/temporary_dir.h"
 
 namespace kcm::host::client {
 namespace {
 
+using harness::TemporaryDir;
 using ::testing::HasSubstr;
-
-struct TempDir {
-  TempDir() {
-    std::string pattern = ::testing::TempDir() + "kubeconfigXXXXXX";
-    path = mkdtemp(pattern.data());
-  }
-  ~TempDir() { std::filesystem::remove_all(path); }
-  std::string Write(const std::string& name, const std::string& text) const {
-    const std::string file = path + "/" + name;
-    std::filesystem::create_directories(std::filesystem::path(file).parent_path());
-    std::ofstream(file) << text;
-    return file;
-  }
-  std::string path;
-};
 
 std::string File(const std::string& cluster, const std::string& user) {
   return "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: "
@@ -128,7 +112,7 @@ TEST(Kubeconfig, ErrorsCarryTheTextsOfTheReference) {
 }
 
 TEST(Kubeconfig, HOST_12_BothFormsOfTheCaAreRefused) {
-  TempDir dir;
+  const TemporaryDir dir;
   dir.Write("ca.crt", "x");
   const std::string file = dir.Write(
       "config",
@@ -147,7 +131,7 @@ TEST(Kubeconfig, HOST_11_AMissingFileSaysSo) {
 }
 
 TEST(Kubeconfig, PathsAreRelativeToTheFile) {
-  TempDir dir;
+  const TemporaryDir dir;
   dir.Write("pki/ca.crt", "x");
   dir.Write("pki/c.crt", "x");
   dir.Write("pki/c.key", "x");
@@ -156,9 +140,9 @@ TEST(Kubeconfig, PathsAreRelativeToTheFile) {
                      "client-certificate: pki/c.crt, client-key: pki/c.key, tokenFile: t"));
   const Result<Config> c = LoadConfig(With(file));
   ASSERT_TRUE(c.ok()) << c.error().message;
-  EXPECT_EQ(c->ca.file, dir.path + "/pki/ca.crt");
-  EXPECT_EQ(c->client_key.file, dir.path + "/pki/c.key");
-  EXPECT_EQ(c->token_file, dir.path + "/t");
+  EXPECT_EQ(c->ca.file, dir / "pki/ca.crt");
+  EXPECT_EQ(c->client_key.file, dir / "pki/c.key");
+  EXPECT_EQ(c->token_file, dir / "t");
 }
 
 TEST(Kubeconfig, ExecCommandIsRelativeOnlyWithASeparator) {
@@ -177,7 +161,7 @@ TEST(Kubeconfig, ExecCommandIsRelativeOnlyWithASeparator) {
 }
 
 TEST(Kubeconfig, MasterReplacesTheServerAndDropsTheTlsName) {
-  TempDir dir;
+  const TemporaryDir dir;
   const std::string file =
       dir.Write("config", File("server: 'https://h', tls-server-name: n", "token: t"));
   const Result<Config> c = LoadConfig(With(file, "https://other:1"));
@@ -191,7 +175,7 @@ TEST(Kubeconfig, MasterReplacesTheServerAndDropsTheTlsName) {
 }
 
 TEST(Kubeconfig, InClusterNeedsBothVariablesAndTheToken) {
-  TempDir dir;
+  const TemporaryDir dir;
   LoadOptions o = With("");
   std::vector<std::string> warnings;
   o.warn = [&](const std::string& line) { warnings.push_back(line); };
@@ -204,13 +188,13 @@ TEST(Kubeconfig, InClusterNeedsBothVariablesAndTheToken) {
   o.env = [](const std::string& name) -> std::optional<std::string> {
     return name == "KUBERNETES_SERVICE_HOST" ? "fd00::1" : "443";
   };
-  o.service_account_dir = dir.path;
+  o.service_account_dir = dir.path();
   EXPECT_FALSE(LoadConfig(o).ok());
   dir.Write("token", "t");
   const Result<Config> inside = LoadConfig(o);
   ASSERT_TRUE(inside.ok()) << inside.error().message;
   EXPECT_EQ(inside->server, "https://[fd00::1]:443");
-  EXPECT_EQ(inside->token_file, dir.path + "/token");
+  EXPECT_EQ(inside->token_file, dir / "token");
   EXPECT_EQ(inside->ca.file, "") << "an unreadable CA means system roots";
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "host/client/api_error.h"
+#include "host/client/refusal.h"
 #include "host/client/request.h"
 #include "host/client/sender.h"
 
@@ -43,7 +44,9 @@ struct Client::Impl {
   Error Failure(const Call& call, OpenAnswer* answer) {
     if (answer->head().status == 401) sender.Rejected(*answer);
     const Result<std::string> body = answer->ReadAll(kMaxErrorBody);
-    return ErrorOfAnswer(answer->head(), body.ok() ? *body : "", What(call));
+    Error error = ErrorOfAnswer(answer->head(), body.ok() ? *body : "", What(call));
+    if (options.token == nullptr && DoesNotKnowUs(error)) options.transport->SayRefused(error);
+    return error;
   }
 
   Error Cancelled(const Call& call, Error error) const {

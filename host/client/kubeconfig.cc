@@ -300,6 +300,7 @@ Result<Parsed> ReadDocument(const YAML::Node& root, const std::string& directory
     if (!error.empty()) return ConfigError(error);
   }
   if (out.config.exec) out.config.exec->cluster_extension = std::move(extension);
+  out.config.user = out.names.user;
   return out;
 }
 
@@ -363,6 +364,7 @@ Result<Config> LoadFile(const LoadOptions& options) {
   }
   const Status valid = Validate(*parsed);
   if (!valid.ok()) return ConfigError(valid.error().message + ": correct " + options.kubeconfig);
+  parsed->config.kubeconfig = options.kubeconfig;
   return std::move(parsed->config);
 }
 

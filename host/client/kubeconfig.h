@@ -53,6 +53,8 @@ struct Config {
   std::vector<std::string> impersonate_groups;
   std::vector<std::pair<std::string, std::vector<std::string>>> impersonate_extra;
   std::optional<ExecConfig> exec;
+  // For messages: the file all this is from ("" when it is from none) and its entry of `users`.
+  std::string kubeconfig, user;
 };
 
 // `server` taken apart.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/client/pause.h"
+#include "host/client/refusal.h"
 #include "host/client/request.h"
 
 namespace kcm::host::client {
@@ -90,6 +91,8 @@ void Sender::UseJson(const Call& call) {
 Error Sender::Explain(const Call& call, Error error) const {
   std::string method(MethodOf(call.verb));
   for (size_t i = 1; i < method.size(); ++i) method[i] = static_cast<char>(method[i] - 'A' + 'a');
+  if (options_.token == nullptr && error.cause == kCauseTls && IsCertificateAlert(error.message))
+    error.message += ": the server refuses " + CertificateText(transport_.config());
   error.message = method + " \"" + transport_.base_url() + TargetOf(call) + "\": " + error.message;
   return error;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/client/refusal.h"
 #include "host/client/transport_impl.h"
 
 namespace kcm::host::client {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxIdle = 25;
 constexpr clock::Duration kMaxIdleTime = std::chrono::seconds(90);
+constexpr clock::Duration kSayRefusedAgain = std::chrono::minutes(10);
 
 bool IsAddress(const std::string& host) {
   Poco::Net::IPAddress address;
@@ -231,6 +233,19 @@ void Transport::GiveBack(std::unique_ptr<Connection> connection, Side side, bool
   idle.erase(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(drop));
 }
 
+void Transport::SayRefused(const Error& error) {
+  const clock::MonoTime now = options_.clock->Monotonic();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (refused_said_ && now - *refused_said_ < kSayRefusedAgain) return;
+    refused_said_ = now;
+  }
+  options_.log.Error(error.message, "The API server does not know our credentials",
+                     {{"server", base_url_},
+                      {"credentials", CredentialsText(config_)},
+                      {"fix", CredentialsFix(config_)}});
+}
+
 size_t Transport::open_connections() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return active_.size() + idle_[0].size() + idle_[1].size();
@@ -250,6 +265,9 @@ Result<std::shared_ptr<Transport>> MakeTransport(const Config& config, Transport
 
 const std::string& HostLabel(const Transport& transport) { return transport.host_label(); }
 size_t OpenConnections(const Transport& transport) { return transport.open_connections(); }
+std::string RefusalText(const Transport& transport) {
+  return CredentialsText(transport.config()) + ": " + CredentialsFix(transport.config());
+}
 void AbortAll(Transport& transport) { transport.AbortAll(); }
 
 }  // namespace kcm::host::client

@@ -35,6 +35,8 @@ Result<std::shared_ptr<Transport>> MakeTransport(const Config& config, Transport
 const std::string& HostLabel(const Transport& transport);
 // Connections open now, idle or in use. For tests and metrics.
 size_t OpenConnections(const Transport& transport);
+// The credentials of the Config, where they came from, and what to do when the server refuses them.
+std::string RefusalText(const Transport& transport);
 // Closes idle connections and aborts those in use: no request of this process is on the wire
 // afterwards (loss of the lease).
 void AbortAll(Transport& transport);

@@ -43,6 +43,10 @@ class Transport {
   Result<std::string> Authorization() { return credentials_->Authorization(); }
   void Rejected(const std::string& authorization) { credentials_->Rejected(authorization); }
 
+  // The server does not know who asks: says so, with where our credentials come from, once in a
+  // while.
+  void SayRefused(const Error& error);
+  const Config& config() const { return config_; }
   const ServerAddress& address() const { return address_; }
   const std::string& host_label() const { return host_label_; }
   // What stands in front of a path in the request line: the path prefix, with an http proxy the
@@ -85,6 +89,7 @@ class Transport {
   uint64_t generation_ = 1;  // guarded by mutex_; rises when connections must not be pooled again
   std::vector<Idle> idle_[kSides];  // guarded by mutex_; newest last
   std::set<Connection*> active_;    // guarded by mutex_
+  std::optional<clock::MonoTime> refused_said_;  // guarded by mutex_
 };
 
 }  // namespace kcm::host::client

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "host/client/refusal.h"
 #include "host/client/transport.h"
 #include "host/file/regular_file.h"
 
@@ -23,6 +24,7 @@ Result<client::Config> ReadKubeconfig(const std::string& path) {
       client::ParseKubeconfig(*text, std::filesystem::path(path).parent_path().string());
   if (!config.ok())
     return MakeError(Code::kInvalid, "--kubeconfig " + path + ": " + config.error().message);
+  config->kubeconfig = path;
   return config;
 }
 
@@ -55,6 +57,8 @@ client::Config ConfigOf(const Access& access, const client::Config& kubeconfig) 
     config.username = anonymous.username;
     config.password = anonymous.password;
     config.exec = anonymous.exec;
+    config.kubeconfig = anonymous.kubeconfig;
+    config.user = anonymous.user;
     config.token_file = access.token_file;
     config.client_cert = {.data = "", .file = access.client_cert};
     config.client_key = {.data = "", .file = access.client_key};
@@ -66,6 +70,7 @@ std::string Explain(const Access& access, const Error& error) {
   const std::string what = access.server + ": " + error.message;
   if (error.code == Code::kTransport && error.cause == "ConnectionRefused")
     return what + ": nothing listens there: is kcm-host running, and with this --secure-port?";
+  if (client::IsCertificateAlert(error.message)) return what;  // says its own fix
   if (error.code == Code::kTransport && error.cause == "TLS")
     return what +
            ": the host's certificate is not trusted: give its CA with --ca, or its --cert-dir with "

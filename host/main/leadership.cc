@@ -74,6 +74,7 @@ Status Host::Impl::WaitForServer() {
     const Result<client::Answer> answer = c->Do(call);
     if (answer.ok()) return Ok();
     last = answer.error().message;
+    if (answer.code() == Code::kUnauthorized) last += ": " + client::RefusalText(*transport);
     if (stopping.cancelled()) return MakeError(Code::kCancelled, last);
     if (run.clock->Monotonic() + kHealthStep > end)
       return MakeError(

@@ -84,11 +84,69 @@ TEST(Connection, ExpiredClientCertificateIsNamedWithItsFile) {
                            "client-certificate: \"" + cert + "\", client-key: \"" + key + "\""));
   Process host(Command(file), dir.path(), "host");
   EXPECT_EQ(host.Wait(30s), 1);
-  EXPECT_THAT(host.err(), AllOf(HasSubstr("The client certificate is not valid now, renew it"),
-                                HasSubstr("expired at "), HasSubstr(cert),
-                                HasSubstr("failed to wait for apiserver being healthy"),
-                                HasSubstr("certificate expired")));
+  EXPECT_THAT(host.err(),
+              AllOf(HasSubstr("The client certificate is not valid now, renew it"),
+                    HasSubstr("expired at "), HasSubstr(cert),
+                    HasSubstr("failed to wait for apiserver being healthy"),
+                    HasSubstr("certificate expired"),
+                    HasSubstr("the server refuses client-certificate " + cert), HasSubstr(file)));
   EXPECT_FALSE(server.Answered());
+}
+
+// Each host goes on trying: what is refused may be put right.
+TEST(Connection, CredentialsThatTheServerRefusesAreNamedWithTheirPlace) {
+  World world({});
+  const harness::TemporaryDir dir;
+  const test::TestCa other("another-ca");
+  const test::CertAndKey foreign = other.Client("kcm", {"system:masters"});
+  const std::string ca =
+      ", certificate-authority: \"" + dir.Write("ca.crt", world.server().CaPem()) + "\"";
+  const std::string token = dir.Write("token", "no-such-token");
+  const std::string cert = dir.Write("client.crt", foreign.cert);
+  const std::string key = dir.Write("client.key", foreign.key);
+  const struct {
+    const char* name;
+    std::string user, want;
+  } rows[] = {
+      {"token-file", "tokenFile: \"" + token + "\"", "tokenFile " + token},
+      {"token", "token: no-such-token", "token of user"},
+      {"certificate", "client-certificate: \"" + cert + "\", client-key: \"" + key + "\"",
+       "client-certificate " + cert},
+      {"nobody", "", "no credentials of user"},
+  };
+  std::vector<std::unique_ptr<Process>> hosts;
+  for (const auto& row : rows) {
+    const std::string file =
+        dir.Write(std::string(row.name) + ".conf", Kubeconfig(world.server().port(), ca, row.user));
+    hosts.push_back(std::make_unique<Process>(
+        std::vector<std::string>{HostBinary(), "--kubeconfig=" + file, "--secure-port=0"},
+        dir.path(), row.name));
+  }
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    SCOPED_TRACE(rows[i].name);
+    const std::string file = dir.path() + "/" + rows[i].name + ".conf";
+    const auto said = [&] {
+      const std::string err = hosts[i]->err();
+      return err.find(rows[i].want) != std::string::npos && err.find(file) != std::string::npos;
+    };
+    EXPECT_TRUE(Until(30s, said)) << hosts[i]->err();
+    EXPECT_TRUE(hosts[i]->running());
+    EXPECT_THAT(hosts[i]->err(), ::testing::Not(HasSubstr("no-such-token")));
+  }
+}
+
+TEST(Connection, RefusedTokenEndsTheStartWithItsFile) {
+  World world({});
+  const harness::TemporaryDir dir;
+  const std::string ca =
+      ", certificate-authority: \"" + dir.Write("ca.crt", world.server().CaPem()) + "\"";
+  const std::string token = dir.Write("token", "no-such-token");
+  const std::string file = dir.Write(
+      "kubeconfig", Kubeconfig(world.server().port(), ca, "tokenFile: \"" + token + "\""));
+  Process host(Command(file), dir.path(), "host");
+  EXPECT_EQ(host.Wait(60s), 1);
+  EXPECT_THAT(host.err(), AllOf(HasSubstr("failed to wait for apiserver being healthy"),
+                                HasSubstr("Unauthorized: tokenFile " + token)));
 }
 
 TEST(Connection, UnusableCertificatesEndTheStartAtOnceNamingTheirFiles) {

@@ -5,17 +5,39 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "host/clock/thread.h"
 #include "host/main/run.h"
 #include "host/plugin/crash.h"
 #include "host/plugin/image.h"
 #include "host/plugin/private_dir.h"
 
 namespace {
+
+std::terminate_handler unexpected_end = nullptr;  // set once, at the begin of main
+
+// A thread that can not be had where nobody could answer with an error: no crash, but a limit.
+[[noreturn]] void OnTerminate() {
+  if (std::current_exception() != nullptr) {
+    try {
+      throw;
+    } catch (const kcm::host::clock::ThreadError& e) {
+      std::fprintf(stderr, "kcm-host: %s\n", e.what());
+      kcm::host::plugin::RemovePrivateDirs();
+      ::_exit(1);
+    } catch (...) {
+      // Anything else ends as ever.
+    }
+  }
+  if (unexpected_end != nullptr) unexpected_end();
+  std::abort();
+}
 
 // kcm-host plugins inspect FILE: what a plugin declares, as JSON. 0, or 1 with the reason.
 int Inspect(const std::string& file) {
@@ -53,6 +75,7 @@ int Plugins(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   kcm::host::plugin::InstallCrashHandler();
+  unexpected_end = std::set_terminate(OnTerminate);
   if (!args.empty() && args[0] == "plugins") kcm::host::plugin::EndProcess(Plugins(args));
 
   // Signals are taken by one thread with sigwait: no handler runs code of ours. SIGPIPE: a closed
@@ -72,7 +95,7 @@ int main(int argc, char** argv) {
     ::_exit(code);
   };
   kcm::host::main::Host host(std::move(options));
-  std::thread signals([&] {
+  std::thread signals = kcm::host::clock::StartThread("signals", [&] {
     int signal = 0;
     while (::sigwait(&set, &signal) == 0 && signal != SIGUSR1) host.Signal();
   });

@@ -183,9 +183,10 @@ void InformerFactory::Start() {
   {
     std::lock_guard<std::mutex> lock(impl_->mutex);
     if (impl_->stopped) return;
-    if (!std::exchange(impl_->started, true)) {
+    if (!impl_->started) {
       impl_->upkeep.StartBusy(*impl_->options.clock, "informer-upkeep", kReflectorStack,
                               [impl = impl_.get()] { impl->Upkeep(); });
+      impl_->started = true;
     }
   }
   for (const auto& informer : all) informer->Start();

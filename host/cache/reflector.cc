@@ -67,8 +67,14 @@ void Reflector::Start() {
     if (started_ || stop_) return;
     started_ = true;
   }
-  thread_.StartBusy(*options_.clock, "r:" + options_.key.gvr.resource, kReflectorStack,
-                    [this] { Run(); });
+  try {
+    thread_.StartBusy(*options_.clock, "r:" + options_.key.gvr.resource, kReflectorStack,
+                      [this] { Run(); });
+  } catch (...) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    started_ = false;  // the next Start tries again
+    throw;
+  }
 }
 
 void Reflector::Stop() {

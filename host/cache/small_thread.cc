@@ -2,11 +2,10 @@
 // pthreads with a chosen stack size, which std::thread can not do.
 #include "host/cache/small_thread.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <utility>
+
+#include "host/clock/thread.h"
 
 namespace kcm::host::cache {
 
@@ -23,9 +22,8 @@ void SmallThread::Start(const std::string& name, size_t stack_bytes, std::functi
   const int error = pthread_create(&thread_, &attributes, Main, this);
   pthread_attr_destroy(&attributes);
   if (error != 0) {
-    std::fprintf(stderr, "thread %s: %s: raise the limit of threads for this process\n",
-                 name.c_str(), std::strerror(error));
-    std::abort();
+    body_ = nullptr;
+    throw clock::ThreadError(name, std::error_code(error, std::generic_category()));
   }
   started_ = true;
   pthread_setname_np(thread_, name.substr(0, 15).c_str());

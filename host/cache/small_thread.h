@@ -21,7 +21,8 @@ inline constexpr size_t kHandlerStack =
     1 << 20;  // runs a plugin's on_event: address space only, until touched
 #endif
 
-// Start once, Join before destruction. Dies when the system has no thread left.
+// Start once, Join before destruction. Start throws clock::ThreadError when the system has no
+// thread left, and may be tried again then.
 class SmallThread {
  public:
   SmallThread() = default;

@@ -36,15 +36,4 @@ BusyPause::~BusyPause() {
   }
 }
 
-std::thread StartBusyThread(Clock& clock, std::function<void()> run) {
-  auto starting = std::make_shared<BusyToken>(
-      clock);  // std::thread copies or moves: shared, and dropped by hand
-  return std::thread([&clock, starting, run = std::move(run)] {
-    const BusyScope busy(clock);
-    starting->Reset();
-    run();
-    clock.ThreadEnds();
-  });
-}
-
 }  // namespace kcm::host::clock

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "host/clock/clock.h"
+#include "host/clock/thread.h"
 #include "host/clock/timer_queue.h"
 
 namespace kcm::host::clock {
@@ -33,7 +34,7 @@ class RealClock final : public Clock {
     fd_ = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "clock: timerfd_create");
     try {
-      thread_ = std::thread([this] { Run(); });
+      thread_ = StartThread("the clock", [this] { Run(); });
     } catch (...) {
       close(fd_);
       throw;

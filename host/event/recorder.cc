@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "host/clock/thread.h"
 #include "host/event/event_body.h"
 #include "kcm/rules/error_class.h"
 
@@ -46,7 +47,8 @@ struct EventRecorder::Impl {
         name_offset(
             static_cast<int64_t>(std::hash<std::string>()(options.component) % kNameSpread)) {
     if (options.correlator == nullptr) options.correlator = std::make_shared<Correlator>();
-    writer = clock::StartBusyThread(*options.clock, [this] { Run(); });
+    writer =
+        clock::StartBusyThread(*options.clock, "events of " + options.component, [this] { Run(); });
   }
 
   // Unique within this recorder also while time stands still.

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <thread>
 
+#include "host/clock/thread.h"
 #include "host/http/certificates.h"
 
 namespace kcm::host::http {
@@ -78,7 +79,8 @@ Result<PemPair> GeneratePair(const std::string& bind_address) {
   };
   const std::string now = std::to_string(std::time(nullptr));  // TLS validity is on real time
   KeyPtr ca_key;
-  std::thread other([&] { ca_key.reset(NewKey()); });  // most of the time goes here
+  std::thread other = clock::StartThread(
+      "the key of a CA", [&] { ca_key.reset(NewKey()); });  // most of the time goes here
   const KeyPtr key(NewKey());
   other.join();
   if (!ca_key || !key) return fail();

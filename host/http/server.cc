@@ -11,12 +11,14 @@
 #include <Poco/ThreadPool.h>
 #include <Poco/Timespan.h>
 
+#include <cerrno>
 #include <condition_variable>
 #include <istream>
 #include <mutex>
 #include <optional>
 #include <thread>
 
+#include "host/clock/thread.h"
 #include "host/config/validation.h"
 #include "host/http/authentication.h"
 #include "host/http/authorization.h"
@@ -257,8 +259,12 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
       std::make_unique<Poco::Net::HTTPServer>(new HandlerFactory(std::move(work)), *i->threads,
                                               TlsServerSocket(listener->fd, *tls), params);
   std::unique_ptr<Server> server(new Server(std::move(impl)));
-  i->http->start();
-  i->maintenance = std::thread([i] { i->Maintain(); });
+  try {
+    i->http->start();
+  } catch (const Poco::Exception&) {
+    return MakeError(Code::kUnavailable, clock::NoThreadText("the HTTPS server", EAGAIN));
+  }
+  i->maintenance = clock::StartThread("upkeep of the HTTPS server", [i] { i->Maintain(); });
   i->options.log.Info(0, "Serving securely", {{"port", i->port}});
   return server;
 }

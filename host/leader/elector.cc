@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/clock/thread.h"
 #include "host/leader/lease_lock.h"
 
 namespace kcm::host::leader {
@@ -155,7 +156,7 @@ void Elector::Impl::Work(const std::function<void()>& on_started) {
   options.log.Info(0, "Successfully acquired lease",
                    {{"lock", options.lease_namespace + "/" + options.lease_name}});
   Announce("became leader");
-  starter = clock::StartBusyThread(*options.clock, on_started);
+  starter = clock::StartBusyThread(*options.clock, "the start of controllers", on_started);
   while (Renew() && Sleep(options.retry_period, State::kLeading)) {
   }
 }
@@ -174,7 +175,8 @@ Elector::End Elector::Run(const std::function<void()>& on_started) {
   std::unique_lock<std::mutex> guard(s.mutex);
   if (s.state != Impl::State::kIdle) return End::kStopped;
   s.state = Impl::State::kAcquiring;
-  s.worker = clock::StartBusyThread(*s.options.clock, [&s, on_started] { s.Work(on_started); });
+  s.worker = clock::StartBusyThread(*s.options.clock, "renewal of the lease",
+                                    [&s, on_started] { s.Work(on_started); });
   auto running = [&s] {
     return s.state == Impl::State::kAcquiring || s.state == Impl::State::kLeading;
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From standby to running controllers and back (spec/host.md 4.5, 11.2, 11.4).
+#include "host/clock/thread.h"
 #include "host/main/impl.h"
 
 namespace kcm::host::main {
@@ -34,7 +35,12 @@ bool Host::Impl::PrepareLoop() {
 bool Host::Impl::PrepareUntilDone() {
   std::string said;  // each reason once: it is tried every second
   while (true) {
-    const Status s = manager->Prepare();
+    Status s = Ok();
+    try {
+      s = manager->Prepare();
+    } catch (const clock::ThreadError& e) {
+      s = MakeError(Code::kUnavailable, e.what());  // the limit may be raised meanwhile
+    }
     std::unique_lock lock(mutex);
     if (s.ok()) {
       prepared = true;
@@ -92,16 +98,22 @@ void Host::Impl::OpenConnections() {
   connecting.clear();
   connections_pending = kReadyConnections;
   // Side by side, so that no two of them use the same connection.
-  for (int i = 0; i < kReadyConnections; ++i)
-    connecting.push_back(clock::StartBusyThread(*run.clock, [this] {
-      client::Call call;
-      call.raw_path = "/healthz";
-      call.form = client::Form::kRaw;
-      call.timeout = kConnectLimit;
-      call.cancel = &stopping;
-      (void)clients->Root("shared-informers", nullptr)->Do(call);  // only an attempt
-      --connections_pending;
-    }));
+  const auto connect = [this] {
+    client::Call call;
+    call.raw_path = "/healthz";
+    call.form = client::Form::kRaw;
+    call.timeout = kConnectLimit;
+    call.cancel = &stopping;
+    (void)clients->Root("shared-informers", nullptr)->Do(call);  // only an attempt
+    --connections_pending;
+  };
+  for (int i = 0; i < kReadyConnections; ++i) {
+    try {
+      connecting.push_back(clock::StartBusyThread(*run.clock, "a connection", connect));
+    } catch (const clock::ThreadError&) {
+      --connections_pending;  // the take-over connects itself
+    }
+  }
 }
 
 // What leadership (or --leader-elect=false) starts.
@@ -158,7 +170,7 @@ int Host::Impl::WithoutLease() {
 
 int Host::Impl::WithLease() {
   // The elector runs on a thread of its own: signals and fatal errors must not wait for it.
-  std::thread election([&] {
+  std::thread election = clock::StartThread("leader election", [&] {
     clock::BusyScope busy(*run.clock);
     const leader::Elector::End end = elector->Run([&] {
       clock::BusyScope leading_busy(*run.clock);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "host/clock/thread.h"
 #include "host/main/impl.h"
 #include "host/main/peek.h"
 #include "host/metric/process.h"
@@ -121,7 +122,7 @@ int Host::Impl::Run() {
     running = true;
   }
   if (elector && options.warm_standby)
-    warm = std::thread([this] {
+    warm = clock::StartThread("the warm standby", [this] {
       clock::BusyScope warm_busy(*run.clock);
       (void)PrepareLoop();
     });
@@ -134,7 +135,15 @@ int Host::Impl::Run() {
 Host::Host(RunOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 Host::~Host() = default;
 int Host::Run() {
-  const int code = impl_->Run();
+  int code = 0;
+  try {
+    code = impl_->Run();
+  } catch (const clock::ThreadError& e) {
+    code = impl_->Fail(e.what());
+    // Others of this host may wait for what was to come: they are not waited for.
+    if (impl_->run.exit_now) impl_->run.exit_now(code);
+    throw;
+  }
   std::thread watch;
   {
     const std::lock_guard lock(impl_->mutex);
@@ -152,7 +161,8 @@ void Host::Signal() {
     const std::lock_guard lock(impl_->mutex);
     second = ++impl_->signals > 1;
     if (!second && impl_->run.exit_now && !impl_->run_ended)
-      impl_->stop_watch = std::thread([this] { impl_->WatchStop(); });
+      impl_->stop_watch =
+          clock::StartThread("the watch over the stop", [this] { impl_->WatchStop(); });
     impl_->cv.notify_all();
   }
   impl_->stopping.Cancel();  // ends the waits of a start that is still under way

@@ -2,20 +2,30 @@
 // The threads of an instance.
 #include "host/plugin/call_pool.h"
 
+#include "host/clock/thread.h"
 #include "host/plugin/entry.h"
 
 namespace kcm::host::plugin {
 
 // ---- submitted calls ----
 
-bool Instance::CallPool::Add(std::function<void()> job) {
+Status Instance::CallPool::Add(std::function<void()> job) {
   const std::lock_guard lock(mutex);
-  if (finished) return false;
+  if (finished) return MakeError(Code::kStopped, "stopped");
   jobs.push_back({std::move(job), clock::BusyToken(clock)});
-  if (idle < jobs.size() && threads.size() < limit)
-    threads.push_back(clock::StartBusyThread(clock, [this] { Run(); }));
+  if (idle < jobs.size() && threads.size() < limit) {
+    try {
+      threads.push_back(clock::StartBusyThread(clock, "submitted calls", [this] { Run(); }));
+    } catch (const clock::ThreadError& e) {
+      if (threads.empty()) {
+        jobs.pop_back();
+        return MakeError(Code::kUnavailable, e.what());
+      }
+      // The threads that are there do it later.
+    }
+  }
   cv.notify_one();
-  return true;
+  return Ok();
 }
 
 void Instance::CallPool::Run() {
@@ -52,6 +62,17 @@ void Instance::CallPool::Finish() {
 uint64_t Instance::TimerThread::Add(clock::Duration delay, void (*fire)(void*), void* data) {
   const std::lock_guard lock(mutex);
   if (finished) return 0;
+  // Here and not when it is due: then nobody could be told that there is none.
+  if (!thread.joinable()) {
+    try {
+      thread = clock::StartBusyThread(
+          *instance.env().clock, "timers of " + instance.declaration().name, [this] { Run(); });
+    } catch (const clock::ThreadError& e) {
+      instance.shared().log.Error(e.what(), "A timer of the plugin can not be set");
+      return 0;
+    }
+    thread_id = thread.get_id();
+  }
   const uint64_t id = next++;
   // After never runs the callback inside itself, so the entry is complete before OnDue looks for
   // it.
@@ -63,10 +84,6 @@ void Instance::TimerThread::OnDue(uint64_t id) {
   const std::lock_guard lock(mutex);
   if (finished || !timers.contains(id)) return;
   due.push_back(id);
-  if (!thread.joinable()) {
-    thread = clock::StartBusyThread(*instance.env().clock, [this] { Run(); });
-    thread_id = thread.get_id();
-  }
   cv.notify_all();
 }
 

@@ -18,8 +18,8 @@ namespace kcm::host::plugin {
 struct Instance::CallPool {
   CallPool(clock::Clock& c, int l) : clock(c), limit(static_cast<size_t>(l)) {}
   ~CallPool() { Finish(); }
-  // False after Finish: the job was not taken.
-  bool Add(std::function<void()> job);
+  // Errors: kStopped; kUnavailable when there is no thread for it.
+  Status Add(std::function<void()> job);
   // No more jobs; runs those that wait (they end at once when the instance is cancelled); joins.
   void Finish();
 

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "host/clock/thread.h"
+
 namespace kcm::host::plugin {
 
 ControlCalls::~ControlCalls() {
@@ -24,15 +26,23 @@ ControlCalls::End ControlCalls::Run(const std::string& call, clock::Duration lim
     mine->open = {call, clock_.Monotonic()};
     call_ = mine;
   }
-  std::thread thread = clock::StartBusyThread(
-      clock_, [this, mine, step = std::move(step), after = std::move(after)] {
-        step();
-        const std::lock_guard lock(mutex_);
-        if (after) after();
-        mine->done = true;
-        call_ = nullptr;
-        cv_.notify_all();
-      });
+  std::thread thread;
+  try {
+    thread = clock::StartBusyThread(clock_, call,
+                                    [this, mine, step = std::move(step), after = std::move(after)] {
+                                      step();
+                                      const std::lock_guard lock(mutex_);
+                                      if (after) after();
+                                      mine->done = true;
+                                      call_ = nullptr;
+                                      cv_.notify_all();
+                                    });
+  } catch (const clock::ThreadError&) {
+    const std::lock_guard lock(mutex_);
+    call_ = nullptr;
+    cv_.notify_all();
+    return End::kNoThread;
+  }
   {
     std::unique_lock lock(mutex_);
     clock_.Wait(lock, cv_, deadline, [&] { return mine->done || finished_; });

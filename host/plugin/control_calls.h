@@ -34,6 +34,7 @@ class ControlCalls {
     kLate,      // not within the limit: it goes on, nobody waits any more
     kBusy,      // an earlier call has not returned: `step` was not begun
     kEnded,     // End was called: begun or not, nobody waits
+    kNoThread,  // there is no thread to be had for it: `step` was not begun
   };
   // Runs `step`, then `after` (short, under the mutex). Both own what they use: they may outlive
   // the caller. `limit` counts from here on.

@@ -81,7 +81,7 @@ Status Controller::Prepare(client::Cancellation* cancel) {
   Status s = Ok();
   {
     const EndsWith ends(cancel, instance);
-    s = instance->Create(cancel);
+    s = OrNoThread([&] { return instance->Create(cancel); });
   }
   SetNext(nullptr);
   if (!s.ok()) {
@@ -150,8 +150,15 @@ std::optional<Controller::Waiting> Controller::WaitsFor() const {
 
 Status Controller::StartInstance(const std::shared_ptr<Instance>& instance) {
   if (Status s = instance->Start(); !s.ok()) return s;
-  StartThreads(instance);
-  return Ok();
+  const Status s = OrNoThread([&] {
+    StartThreads(instance);
+    return Ok();
+  });
+  if (!s.ok()) {
+    instance->CancelAll();
+    JoinThreads();
+  }
+  return s;
 }
 
 std::unique_lock<std::mutex> Controller::LockLife() {
@@ -214,7 +221,7 @@ Result<Services> Controller::ServicesFor(const ControllerDeclaration& d) {
 Status Controller::ActivateSynced(const std::shared_ptr<Instance>& instance,
                                   client::Cancellation* cancel) {
   shared_.log.Info(2, "Caches are synced");
-  Result<Services> made = ServicesFor(*declaration_);
+  Result<Services> made = OrNoThread([&] { return ServicesFor(*declaration_); });
   if (!made.ok()) return made.error();
   instance->UseServices(*made);
   const EndsWith ends(cancel, instance);
@@ -238,14 +245,15 @@ void Controller::StartThreads(const std::shared_ptr<Instance>& instance) {
                        {{"queue", d.queues[q].name},
                         {"flag", "--" + d.queues[q].workers_flag + "=" + std::to_string(workers)}});
     for (int i = 0; i < workers; ++i)
-      threads_.push_back(clock::StartBusyThread(
-          *environment_->clock, [this, instance, q, queue, retries = d.queues[q].max_retries] {
-            Work(*instance, q, *queue, retries);
-          }));
+      threads_.push_back(
+          clock::StartBusyThread(*environment_->clock, "a worker of " + d.name,
+                                 [this, instance, q, queue, retries = d.queues[q].max_retries] {
+                                   Work(*instance, q, *queue, retries);
+                                 }));
   }
   for (uint32_t t = 0; t < d.tasks.size(); ++t)
     threads_.push_back(clock::StartBusyThread(
-        *environment_->clock,
+        *environment_->clock, "a task of " + d.name,
         [this, instance, t, period = Period(d.tasks[t]), first = d.tasks[t].first_after] {
           RunTasks(*instance, t, period, first);
         }));

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "host/clock/thread.h"
 #include "host/plugin/instance.h"
 #include "host/plugin/retired.h"
 
@@ -34,6 +35,16 @@ class EndsWith {
   client::Cancellation* cancel_;
   int id_;
 };
+
+// Runs a step that may find no thread for what it begins; that is an error like any other then.
+template <class Step>
+auto OrNoThread(Step step) -> decltype(step()) {
+  try {
+    return step();
+  } catch (const clock::ThreadError& e) {
+    return MakeError(Code::kUnavailable, e.what());
+  }
+}
 
 // What a generation has done so far; the probation of a new build looks at it.
 struct RunCounts {
@@ -109,6 +120,7 @@ class Controller : public std::enable_shared_from_this<Controller> {
   std::unique_ptr<queue::WorkQueue> MakeQueue(const QueueDeclaration& d) const;
   int Workers(const QueueDeclaration& d) const;
   clock::Duration Period(const TaskDeclaration& d) const;
+  // Throws clock::ThreadError; those that were to be had run then.
   void StartThreads(const std::shared_ptr<Instance>& instance);
   void JoinThreads();
   void Work(Instance& instance, uint32_t number, queue::WorkQueue& queue, int max_retries);

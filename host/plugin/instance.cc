@@ -3,8 +3,10 @@
 #include "host/plugin/instance.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
+#include "host/clock/thread.h"
 #include "host/plugin/call_pool.h"
 #include "host/plugin/entry.h"
 #include "host/plugin/plugin_error.h"
@@ -86,6 +88,9 @@ Status Instance::Control(const std::string& call, clock::Duration limit,
     }
     case ControlCalls::End::kEnded:
       return MakeError(Code::kCancelled, name + "stopped");
+    case ControlCalls::End::kNoThread:
+      return MakeError(Code::kUnavailable,
+                       clock::NoThreadText(name.substr(0, name.size() - 2), EAGAIN));
   }
   if (answer->code == KCM_OK) return Ok();
   return MakeError(static_cast<Code>(answer->code),

@@ -172,7 +172,7 @@ Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& 
     --scope->submitted;
     wait_cv_.notify_all();
   };
-  const bool taken =
+  const Status taken =
       calls_->Add([this, scope, ended, call = std::move(call), flags, done, data]() mutable {
         kcm_answer* answer = Send(scope, call, flags);
         if (scope == nullptr) CountCompletion(+1);
@@ -184,8 +184,8 @@ Status Instance::Submit(kcm_scope* scope, client::Call call, const kcm_request& 
         if (scope == nullptr) CountCompletion(-1);
         ended();
       });
-  if (!taken) ended();
-  return taken ? Ok() : Status(MakeError(Code::kStopped, "stopped"));
+  if (!taken.ok()) ended();
+  return taken;
 }
 
 }  // namespace kcm::host::plugin

@@ -273,9 +273,9 @@ Status Instance::RemoveRuntimeWatch(uint32_t id) {
     retired->second.reset();
     retired->first.reset();
   };
-  if (calls_->Add(end)) return Ok();
+  if (calls_->Add(end).ok()) return Ok();
   const std::lock_guard lock(runtime_mutex_);
-  retired_watches_.push_back(std::move(*retired));  // stopping: ends with the instance
+  retired_watches_.push_back(std::move(*retired));  // ends with the instance
   return Ok();
 }
 

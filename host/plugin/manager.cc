@@ -200,7 +200,8 @@ Status Manager::Prepare() {
     if (stopped_) return MakeError(Code::kCancelled, "the host is stopping");
     prepared_ = true;
     if (!maintainer_.joinable())
-      maintainer_ = clock::StartBusyThread(*environment_.clock, [this] { Maintain(); });
+      maintainer_ =
+          clock::StartBusyThread(*environment_.clock, "upkeep of plugins", [this] { Maintain(); });
     if (!options_.watch_directories || options_.dirs.empty() || watch_) return Ok();
   }
   // It does not wait for what it has begun: the next change may be another plugin's.
@@ -214,24 +215,44 @@ Status Manager::Prepare() {
   return Ok();
 }
 
-void Manager::ActivateAll(Plugin& plugin, bool at_start) {
-  if (stopped_) return;
+Manager::NotBegun Manager::ActivateAll(Plugin& plugin, bool at_start) {
+  NotBegun not_begun;
+  if (stopped_) return not_begun;
   JoinEnded();
   for (auto& [name, controller] : plugin.controllers) {
     const auto of_this = [c = controller.get()](const auto& w) {
       return w->activates == c && !w->ended;
     };
     if (controller->active() || std::any_of(works_.begin(), works_.end(), of_this)) continue;
-    StartWork([this, name = plugin.name, c = controller, at_start] {
-      Activated(name, c, at_start, c->Activate(&cancel_));
-    })->activates = controller.get();
+    try {
+      StartWork([this, name = plugin.name, c = controller, at_start] {
+        Activated(name, c, at_start, c->Activate(&cancel_));
+      })->activates = controller.get();
+    } catch (const clock::ThreadError& e) {
+      not_begun.emplace_back(controller, MakeError(Code::kUnavailable, e.what()));
+    }
   }
+  return not_begun;
 }
 
 void Manager::ActivateLate(Plugin& plugin) {
-  environment_.informers->Start();
-  const std::lock_guard lock(mutex_);
-  if (started_) ActivateAll(plugin, false);
+  const Status informers = OrNoThread([this] {
+    environment_.informers->Start();
+    return Ok();
+  });
+  NotBegun not_begun;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!started_) return;
+    if (informers.ok()) {
+      not_begun = ActivateAll(plugin, false);
+    } else {
+      for (const auto& [name, controller] : plugin.controllers)
+        if (!controller->active()) not_begun.emplace_back(controller, informers.error());
+    }
+  }
+  for (const auto& [controller, error] : not_begun)
+    Activated(plugin.name, controller, false, error);
 }
 
 void Manager::Activated(const std::string& plugin, const std::shared_ptr<Controller>& controller,
@@ -263,9 +284,14 @@ void Manager::Activated(const std::string& plugin, const std::shared_ptr<Control
 void Manager::Start() {
   // Without claims: a swap that is under way must not hold up the others. Activation and swap of
   // one controller wait for each other.
-  const std::lock_guard lock(mutex_);
-  started_ = true;
-  for (auto& [name, plugin] : plugins_) ActivateAll(*plugin, true);
+  std::vector<std::pair<std::string, NotBegun>> not_begun;
+  {
+    const std::lock_guard lock(mutex_);
+    started_ = true;
+    for (auto& [name, plugin] : plugins_) not_begun.emplace_back(name, ActivateAll(*plugin, true));
+  }
+  for (const auto& [plugin, controllers] : not_begun)
+    for (const auto& [controller, error] : controllers) Activated(plugin, controller, true, error);
 }
 
 std::vector<std::string> Manager::Stop(clock::Duration limit) {
@@ -315,13 +341,22 @@ std::vector<std::string> Manager::Stop(clock::Duration limit) {
   std::condition_variable cv;
   std::vector<std::string> open;
   for (const auto& c : all) open.push_back(c->name());
-  for (const auto& c : all)
-    stopping.push_back(clock::StartBusyThread(*environment_.clock, [&, c] {
+  std::vector<std::function<void()>> here;  // for want of threads
+  for (const auto& c : all) {
+    std::function<void()> end = [&, c] {
       c->Stop();
       const std::lock_guard lock(mutex);
       std::erase(open, c->name());
       cv.notify_all();
-    }));
+    };
+    try {
+      stopping.push_back(
+          clock::StartBusyThread(*environment_.clock, "the stop of " + c->name(), end));
+    } catch (const clock::ThreadError&) {
+      here.push_back(std::move(end));
+    }
+  }
+  for (const auto& end : here) end();
   {
     std::unique_lock lock(mutex);
     if (!environment_.clock->Wait(lock, cv, deadline, [&] { return open.empty(); })) {

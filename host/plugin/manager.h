@@ -189,9 +189,10 @@ class Manager {
   Result<Plugin*> Adopt(const PluginFile& file, std::shared_ptr<Image> image);
   void SayLoaded(const PluginDeclaration& declaration, const std::string& file);
   Status PrepareController(Plugin& plugin, const ControllerDeclaration& declaration);
-  // `at_start`: an error ends the host; later it is the plugin's own trouble and tried again.
-  // REQUIRES: mutex_ held.
-  void ActivateAll(Plugin& plugin, bool at_start);
+  // `at_start`: an error ends the host; later it is the plugin's own trouble and tried again. What
+  // could not be begun is for Activated, once mutex_ is free. REQUIRES: mutex_ held.
+  using NotBegun = std::vector<std::pair<std::shared_ptr<Controller>, Error>>;
+  NotBegun ActivateAll(Plugin& plugin, bool at_start);
   void ActivateLate(Plugin& plugin);  // if the host has started
   void Activated(const std::string& plugin, const std::shared_ptr<Controller>& controller,
                  bool at_start, const Status& result);

@@ -70,14 +70,14 @@ void Manager::Release(Plugin* plugin) {
 
 std::shared_ptr<Manager::Work> Manager::StartWork(std::function<void()> run) {
   auto work = std::make_shared<Work>();
-  work->thread =
-      clock::StartBusyThread(*environment_.clock, [this, work, run = std::move(run)]() mutable {
-        run();
-        run = nullptr;  // gives back what it holds
-        const std::lock_guard lock(mutex_);
-        work->ended = true;
-        work_cv_.notify_all();
-      });
+  work->thread = clock::StartBusyThread(*environment_.clock, "an operation on a plugin",
+                                        [this, work, run = std::move(run)]() mutable {
+                                          run();
+                                          run = nullptr;  // gives back what it holds
+                                          const std::lock_guard lock(mutex_);
+                                          work->ended = true;
+                                          work_cv_.notify_all();
+                                        });
   works_.push_back(work);
   return work;
 }
@@ -91,11 +91,19 @@ void Manager::JoinEnded() {
 }
 
 std::shared_ptr<Manager::Work> Manager::Begin(Claim claim, std::function<void(Claim&)> operation) {
-  auto held = std::make_shared<Claim>(std::move(claim));
-  const std::lock_guard lock(mutex_);
-  JoinEnded();
-  return StartWork(
-      [held = std::move(held), operation = std::move(operation)] { operation(*held); });
+  std::function<void()> run = [held = std::make_shared<Claim>(std::move(claim)),
+                               operation = std::move(operation)] { operation(*held); };
+  try {
+    const std::lock_guard lock(mutex_);
+    JoinEnded();
+    return StartWork(run);
+  } catch (const clock::ThreadError&) {
+    // On this thread then: whatever it begins answers for itself.
+  }
+  run();
+  auto over = std::make_shared<Work>();
+  over->ended = true;
+  return over;
 }
 
 void Manager::Await(const Works& works) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/clock/thread.h"
+
 namespace kcm::host::plugin {
 namespace {
 
@@ -25,7 +27,7 @@ bool Retired::End(Ending what, clock::Duration limit) {
     lock.lock();
   }
   works_.push_back(work);
-  work->thread = clock::StartBusyThread(*clock_, [this, work] {
+  const std::function<void()> end = [this, work] {
     work->what.end();
     std::optional<Ending> rest;
     bool late = false;
@@ -45,11 +47,18 @@ bool Retired::End(Ending what, clock::Duration limit) {
     work->done = true;
     some_ended_ = some_ended_ || late;
     cv_.notify_all();
-  });
+  };
+  try {
+    work->thread = clock::StartBusyThread(*clock_, "the end of a build", end);
+  } catch (const clock::ThreadError&) {
+    lock.unlock();
+    end();  // here, however long it takes
+    lock.lock();
+  }
   if (clock_->Wait(lock, cv_, now + limit, [&] { return work->done; })) {
     works_.remove(work);
     lock.unlock();
-    work->thread.join();
+    if (work->thread.joinable()) work->thread.join();
     return true;
   }
   work->late = true;

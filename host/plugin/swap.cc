@@ -99,9 +99,12 @@ size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
 }
 
 Status Controller::Ready(Instance& next, client::Cancellation* cancel) {
-  if (Status s = next.Create(cancel); !s.ok()) return s;
-  environment_->informers->Start();
-  if (!active()) return Ok();
+  const Status created = OrNoThread([&] {
+    Status s = next.Create(cancel);
+    if (s.ok()) environment_->informers->Start();
+    return s;
+  });
+  if (!created.ok() || !active()) return created;
   const clock::MonoTime end = environment_->clock->Monotonic() + kSyncLimit;
   while (!next.WaitSynced(cancel, kSyncStep)) {
     if (cancel->cancelled() || next.state() == State::kStopped)
@@ -131,7 +134,7 @@ Result<SwapReport> Controller::Swap(std::shared_ptr<Image> image,
                      name() + ": not running since a swap failed: restart the host");
   Services services;
   if (active()) {
-    Result<Services> made = ServicesFor(*declaration);
+    Result<Services> made = OrNoThread([&] { return ServicesFor(*declaration); });
     if (!made.ok()) return made.error();
     services = *std::move(made);
   }
@@ -231,7 +234,7 @@ Status Controller::Return(const std::shared_ptr<Image>& image,
   services_ = std::move(services);
   SetNext(again);
   const EndsWith ends(cancel, again);
-  Status s = again->Create(cancel);
+  Status s = OrNoThread([&] { return again->Create(cancel); });
   if (s.ok() && !again->WaitSynced(cancel, kSyncLimit))
     s = cancel->cancelled() ? MakeError(Code::kCancelled, name() + ": stopped")
                             : MakeError(Code::kTimeout, name() + ": caches do not sync (" +

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/clock/thread.h"
+#include "host/file/open_limit.h"
 #include "host/main/run.h"
 #include "host/plugin/crash.h"
 #include "host/plugin/image.h"
@@ -76,6 +77,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> args(argv + 1, argv + argc);
   kcm::host::plugin::InstallCrashHandler();
   unexpected_end = std::set_terminate(OnTerminate);
+  kcm::host::file::RaiseOpenLimit();
   if (!args.empty() && args[0] == "plugins") kcm::host::plugin::EndProcess(Plugins(args));
 
   // Signals are taken by one thread with sigwait: no handler runs code of ours. SIGPIPE: a closed

@@ -21,6 +21,7 @@
 
 #include "host/client/socks5.h"
 #include "host/client/tls_context.h"
+#include "host/file/open_limit.h"
 
 namespace kcm::host::client {
 namespace {
@@ -69,7 +70,7 @@ std::string TextOfErrno(int error) {
     case EPIPE:
       return "broken pipe";
     default:
-      return std::strerror(error);
+      return file::ErrnoText(error);
   }
 }
 

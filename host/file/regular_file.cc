@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
+
+#include "host/file/open_limit.h"
 
 namespace kcm::host::file {
 namespace {
@@ -30,7 +31,7 @@ class Fd {
 
 // Go's texts of errno begin in lower case.
 std::string Reason(int error) {
-  std::string text = std::strerror(error);
+  std::string text = ErrnoText(error);
   if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z')
     text[0] = static_cast<char>(text[0] | 0x20);
   return text;

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "host/file/open_limit.h"
+
 namespace kcm::host::http {
 namespace {
 
@@ -80,7 +82,7 @@ Result<Listener> Listen(const config::ServingOptions& options) {
   }
   if (fd < 0) {
     const std::string reason =
-        errno == EADDRINUSE ? "address already in use" : std::strerror(errno);
+        errno == EADDRINUSE ? "address already in use" : file::ErrnoText(errno);
     return fail("bind: " + reason);
   }
   Address bound;

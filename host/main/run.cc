@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "host/clock/thread.h"
+#include "host/file/open_limit.h"
 #include "host/main/impl.h"
 #include "host/main/peek.h"
 #include "host/metric/process.h"
@@ -107,6 +108,7 @@ void Host::Impl::WatchStop() {
 int Host::Impl::Run() {
   clock::BusyScope busy(*run.clock);
   if (const std::optional<int> code = Parse()) return *code;
+  if (Status s = file::CheckOpenLimit(); !s.ok()) return Fail(s.error().message);
   metrics.Disable(options.metrics.disabled);
   for (const auto& a : options.metrics.allowed_labels)
     metrics.AllowLabels(a.metric, a.label, a.values);

@@ -13,6 +13,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "host/clock/thread.h"
+#include "host/file/open_limit.h"
+
 namespace kcm::host::plugin {
 namespace {
 
@@ -63,22 +66,44 @@ Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir) {
 
 DirectoryWatch::DirectoryWatch(std::vector<std::string> dirs, std::function<bool()> changed)
     : dirs_(std::move(dirs)), changed_(std::move(changed)) {
-  inotify_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  int pipe_ends[2] = {-1, -1};
-  if (::pipe2(pipe_ends, O_CLOEXEC) == 0) {
-    stop_read_ = pipe_ends[0];
-    stop_write_ = pipe_ends[1];
-  }
   watched_.assign(dirs_.size(), -1);
+}
+
+Status DirectoryWatch::Start() {
+  constexpr char kWhat[] = "plugin directories can not be watched: ";
+  inotify_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (inotify_ < 0)
+    return MakeError(Code::kUnavailable,
+                     kWhat + file::ErrnoText(errno) +
+                         (errno == EMFILE ? ", or of inotify instances of this user (sysctl "
+                                            "fs.inotify.max_user_instances)"
+                                          : ""));
+  int pipe_ends[2] = {-1, -1};
+  if (::pipe2(pipe_ends, O_CLOEXEC) != 0)
+    return MakeError(Code::kUnavailable, kWhat + file::ErrnoText(errno));
+  stop_read_ = pipe_ends[0];
+  stop_write_ = pipe_ends[1];
   Arm();
-  thread_ = std::thread([this] { Run(); });
+  try {
+    thread_ = clock::StartThread("the watch of plugin directories", [this] { Run(); });
+  } catch (const clock::ThreadError& e) {
+    return MakeError(Code::kUnavailable, kWhat + std::string(e.what()));
+  }
+  return Ok();
+}
+
+Result<std::unique_ptr<DirectoryWatch>> DirectoryWatch::Make(std::vector<std::string> dirs,
+                                                             std::function<bool()> changed) {
+  std::unique_ptr<DirectoryWatch> watch(new DirectoryWatch(std::move(dirs), std::move(changed)));
+  if (Status s = watch->Start(); !s.ok()) return s.error();
+  return watch;
 }
 
 DirectoryWatch::~DirectoryWatch() {
   const char stop = 's';
   if (stop_write_ >= 0 && ::write(stop_write_, &stop, 1) != 1)
     ::close(std::exchange(stop_write_, -1));
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   for (int fd : {inotify_, stop_read_, stop_write_})
     if (fd >= 0) ::close(fd);
 }

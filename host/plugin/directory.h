@@ -41,10 +41,14 @@ Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir);
 // time, not on the Clock.
 class DirectoryWatch {
  public:
-  DirectoryWatch(std::vector<std::string> dirs, std::function<bool()> changed);
+  // An error names the limit that stands against it.
+  static Result<std::unique_ptr<DirectoryWatch>> Make(std::vector<std::string> dirs,
+                                                      std::function<bool()> changed);
   ~DirectoryWatch();  // joins
 
  private:
+  DirectoryWatch(std::vector<std::string> dirs, std::function<bool()> changed);
+  Status Start();
   void Run();
   // Watches what the names stand for now. True when that is not what was watched before.
   bool Arm();

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "host/file/open_limit.h"
 #include "host/plugin/elf_file.h"
 #include "host/plugin/entry.h"
 #include "host/plugin/private_dir.h"
@@ -37,7 +38,7 @@ class Fd {
   int fd_;
 };
 
-std::string Reason() { return std::error_code(errno, std::generic_category()).message(); }
+std::string Reason() { return file::ErrnoText(errno); }
 
 // Rights: only the owner of this process or root may be able to change what will run in it.
 Status CheckRights(const struct stat& st, const std::string& file) {

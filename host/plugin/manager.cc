@@ -205,13 +205,18 @@ Status Manager::Prepare() {
     if (!options_.watch_directories || options_.dirs.empty() || watch_) return Ok();
   }
   // It does not wait for what it has begun: the next change may be another plugin's.
-  auto watch = std::make_unique<DirectoryWatch>(options_.dirs, [this] {
+  auto watch = DirectoryWatch::Make(options_.dirs, [this] {
     Works begun;
     const bool again = Scan(true, &begun);
     return again || !begun.empty();
   });
+  if (!watch.ok()) {  // controllers can work all the same
+    environment_.log.Error(watch.error().message,
+                           "Changes of plugin directories are only seen by kcmctl plugins rescan");
+    return Ok();
+  }
   const std::lock_guard lock(mutex_);
-  if (!stopped_ && !watch_) watch_.swap(watch);
+  if (!stopped_ && !watch_) watch_.swap(*watch);
   return Ok();
 }
 

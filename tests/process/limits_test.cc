@@ -38,6 +38,36 @@ std::string ProcLine(pid_t pid, const std::string& file, const std::string& titl
   return "";
 }
 
+TEST(Limits, TooFewOpenFilesEndTheStartAtOnceWithTheFix) {
+  const harness::TemporaryDir dir;
+  Process host(Limited("ulimit -n 16", {"--master=https://127.0.0.1:1", "--secure-port=0"}),
+               dir.path(), "host");
+  EXPECT_EQ(host.Wait(10s), 1) << host.err();
+  EXPECT_THAT(host.err(), AllOf(HasSubstr("command failed"),
+                                HasSubstr("only 16 files may be open, a host needs 128 at least: "
+                                          "raise the limit (ulimit -n 1024")));
+}
+
+TEST(Limits, SoftLimitOfOpenFilesIsRaisedToTheHardOne) {
+  const harness::TemporaryDir dir;
+  Process host(Limited("ulimit -Sn 100 && ulimit -Hn 400",
+                       {"--master=https://127.0.0.1:1", "--secure-port=0"}),
+               dir.path(), "host");
+  const auto raised = [&] {
+    std::istringstream words(ProcLine(host.pid(), "limits", "Max open files"));
+    int soft = 0, hard = 0;
+    words >> soft >> hard;
+    return soft == 400 && hard == 400;
+  };
+  EXPECT_TRUE(Until(10s, raised)) << ProcLine(host.pid(), "limits", "Max open files");
+  // And works with it.
+  EXPECT_TRUE(Until(10s, [&] {
+    return host.err().find("connection refused") != std::string::npos;
+  })) << host.err();
+  host.Signal(SIGTERM);
+  EXPECT_EQ(host.Wait(10s), 0) << host.err();
+}
+
 #ifndef KCM_SANITIZED  // its shadow memory is address space, too
 TEST(Limits, ThreadsThatCanNotBeHadAtTheStartEndItWithTheFix) {
   World world({.plugins = {"pod"}});

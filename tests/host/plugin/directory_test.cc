@@ -2,7 +2,9 @@
 // Plugin directories: rights, which files count, change notices.
 #include "host/plugin/directory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,7 +80,7 @@ TEST(PluginDirectory, WatchCallsOnceMoreWhileAsked) {
   std::mutex mutex;
   std::condition_variable cv;
   int calls = 0;
-  DirectoryWatch watch({dir.path()}, [&] {
+  const auto watch = DirectoryWatch::Make({dir.path()}, [&] {
     const std::lock_guard lock(mutex);
     ++calls;
     cv.notify_all();
@@ -96,7 +98,7 @@ TEST(PluginDirectory, WatchLooksOnceAtItsBegin) {
   std::mutex mutex;
   std::condition_variable cv;
   int calls = 0;
-  DirectoryWatch watch({dir.path()}, [&] {
+  const auto watch = DirectoryWatch::Make({dir.path()}, [&] {
     const std::lock_guard lock(mutex);
     ++calls;
     cv.notify_all();
@@ -104,6 +106,26 @@ TEST(PluginDirectory, WatchLooksOnceAtItsBegin) {
   });
   std::unique_lock lock(mutex);
   EXPECT_TRUE(cv.wait_for(lock, std::chrono::seconds(30), [&] { return calls > 0; }));
+}
+
+// Half a watch could never be ended.
+TEST(PluginDirectory, WatchThatFindsNoFreeFileIsAnErrorAtOnce) {
+  TemporaryDir dir;
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(lowest);
+  for (const int more : {0, 1, 2}) {  // inotify needs one, its end two
+    struct rlimit few = before;
+    few.rlim_cur = static_cast<rlim_t>(lowest + more);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    const auto watch = DirectoryWatch::Make({dir.path()}, [] { return false; });
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_FALSE(watch.ok());
+    EXPECT_NE(watch.error().message.find("raise the limit of open files (ulimit -n"),
+              std::string::npos)
+        << watch.error().message;
+  }
 }
 
 TEST(PluginDirectory, WatchFollowsADirectoryThatIsReplaced) {
@@ -114,7 +136,7 @@ TEST(PluginDirectory, WatchFollowsADirectoryThatIsReplaced) {
   std::mutex mutex;
   std::condition_variable cv;
   int calls = 0;
-  DirectoryWatch watch({name}, [&] {
+  const auto watch = DirectoryWatch::Make({name}, [&] {
     const std::lock_guard lock(mutex);
     ++calls;
     cv.notify_all();

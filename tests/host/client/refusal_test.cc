@@ -105,7 +105,7 @@ TEST(Refusal, IsLoggedOnceInAWhileWithTheFile) {
     });
   };
   for (int i = 0; i < 3; ++i) {
-    const Result<Answer> answer = client.Do(list);
+    const auto answer = client.Do(list);
     EXPECT_EQ(answer.code(), Code::kUnauthorized);
     EXPECT_EQ(answer.error().message, "Unauthorized") << "the server's words stay as they are";
   }

@@ -297,6 +297,14 @@ Json AutoscalerToV2(const Json& given) {
 
 }  // namespace
 
+std::optional<std::string> NodeConversionFault(const Json& node) {
+  const std::string one(Text(node, "spec.podCIDR"));
+  const Json& list = Items(node, "spec.podCIDRs");
+  if (one.empty() || list.empty() || list[0] == one) return std::nullopt;
+  return "conversion Error: v1.PodCIDR(" + one + ") and v1.CIDRs[0](" + list[0].get<std::string>() +
+         ") do not match";
+}
+
 void BindConversion(ResourceKind& kind) {
   if (kind.gvr.group == "events.k8s.io") {
     kind.from_storage = EventToGroup;

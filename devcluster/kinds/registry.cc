@@ -27,15 +27,26 @@ const KindRow* KindRowOf(const Gvr& gvr) {
 }
 
 // Functions outlive the registry: they share the schema.
+std::function<std::optional<std::string>(Json&, std::vector<std::string>*)> MakeDecoder(
+    const std::shared_ptr<const Schema>& schema, const Message* message) {
+  return [schema, message](Json& object, std::vector<std::string>* unknown) {
+    return Decode(object, *message, unknown);
+  };
+}
+
 std::shared_ptr<const ResourceKind> Bind(const KindRow& row,
                                          const std::shared_ptr<const Schema>& schema) {
   auto kind = std::make_shared<ResourceKind>(DescribeKind(row));
   const KindRow* r = &row;  // constant data
   const Message* message = schema->Find(row.message);
   if (message == nullptr) return kind;
-  kind->decode = [schema, message](Json& object, std::vector<std::string>* unknown) {
-    return Decode(object, *message, unknown);
-  };
+  kind->decode = MakeDecoder(schema, message);
+  if (row.resource == "nodes") {
+    kind->decode = [decode = kind->decode](Json& object, std::vector<std::string>* unknown) {
+      std::optional<std::string> fault = decode(object, unknown);
+      return fault ? fault : NodeConversionFault(object);
+    };
+  }
   kind->canonicalise = [schema, message](Json& object) { Canonicalise(object, *message); };
   if (const Defaults defaults = DefaultsOf(kind->gvr)) kind->set_defaults = defaults;
   if (row.create_only || row.read_only) return kind;

@@ -3,6 +3,7 @@
 #include "devcluster/kinds/validate.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "devcluster/api/api_error.h"
 #include "devcluster/kinds/fields.h"
@@ -162,16 +163,30 @@ void IntOrPercent(FieldErrors& out, const Json& object, std::string_view path) {
   if (value == nullptr) return;
   if (value->is_number_integer()) return NonNegative(out, object, path);
   const std::string text = value->is_string() ? value->get<std::string>() : "";
-  const bool percent = text.size() > 1 && text.back() == '%' &&
-                       text.find_first_not_of("0123456789") == text.size() - 1;
-  if (!percent) {
+  if (!PercentValue(*value)) {
     out.push_back(InvalidValue(
         std::string(path), GoQuote(text),
         "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or "
         "'93%', regex used for validation is '[0-9]+%')"));
-  } else if (text.size() > 4 || std::stoi(text) > 100) {
-    out.push_back(InvalidValue(std::string(path), GoQuote(text), "must not be greater than 100%"));
   }
+}
+
+std::optional<int64_t> PercentValue(const Json& value) {
+  if (!value.is_string()) return std::nullopt;
+  const std::string_view text = value.get_ref<const std::string&>();
+  if (text.size() < 2 || text.find_first_not_of("0123456789") != text.size() - 1 ||
+      text.back() != '%')
+    return std::nullopt;
+  int64_t number = 0;
+  for (const char c : text.substr(0, text.size() - 1))
+    number = std::min<int64_t>(number * 10 + (c - '0'), std::numeric_limits<int32_t>::max());
+  return number;
+}
+
+void AtMost100Percent(FieldErrors& out, const Json& object, std::string_view path) {
+  const Json* value = Find(object, path);
+  if (value == nullptr || PercentValue(*value).value_or(0) <= 100) return;
+  out.push_back(InvalidValue(std::string(path), value->dump(), "must not be greater than 100%"));
 }
 
 }  // namespace kcm::devcluster::kinds

@@ -37,6 +37,10 @@ inline constexpr char kSelectorMismatch[] = "`selector` does not match template 
 FieldErrors ValidateLabelSelector(const Json* selector, const std::string& path);
 // Percent or number >= 0.
 void IntOrPercent(FieldErrors& out, const Json& object, std::string_view path);
+// The number before the % of a well-formed percent, at most INT32_MAX.
+std::optional<int64_t> PercentValue(const Json& value);
+// Not every percent is limited.
+void AtMost100Percent(FieldErrors& out, const Json& object, std::string_view path);
 
 // ---- pods (validate_pod.cc) ----
 FieldErrors ValidatePodSpec(const Json& spec, const std::string& path);
@@ -55,6 +59,10 @@ FieldErrors ValidateBatch(const Validation& v, const Json& object);
 FieldErrors ValidateBatchUpdate(const Validation& v, const Json& object, const Json& old);
 
 // ---- core, storage, cluster kinds ----
+// An event in the form of the core group; `reporter`: what messages call reportingComponent.
+FieldErrors ValidateEvent(const Json& o, const std::string& reporter);
+// One of events.k8s.io, in its own form.
+FieldErrors ValidateGroupEvent(const Json& o);
 FieldErrors ValidateService(const Validation& v, const Json& object);
 FieldErrors ValidateServiceUpdate(const Validation& v, const Json& object, const Json& old);
 FieldErrors ValidateCore(const Validation& v, const Json& object);

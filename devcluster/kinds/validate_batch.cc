@@ -5,6 +5,7 @@
 #include "devcluster/api/api_error.h"
 #include "devcluster/kinds/fields.h"
 #include "devcluster/kinds/validate.h"
+#include "kcm/rules/cron.h"
 #include "kcm/rules/json_node.h"
 #include "kcm/rules/label_selector.h"
 
@@ -80,58 +81,6 @@ void ValidateGeneratedSelector(FieldErrors& out, const Json& job, const Schema& 
 
 // ---- cron ----
 
-bool ValidField(std::string_view field, int low, int high) {
-  // Numbers, names, ranges, lists and steps; their values are checked where they are numbers.
-  if (field.empty()) return false;
-  int number = -1;
-  for (const char c : field) {
-    if (c >= '0' && c <= '9') {
-      number = (number < 0 ? 0 : number * 10) + (c - '0');
-      if (number > 100000) return false;
-      continue;
-    }
-    if (number > high && c != '/') return false;
-    number = -1;
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (!letter && c != '*' && c != '/' && c != '-' && c != ',' && c != '?') return false;
-  }
-  return number < 0 || (field.find('/') != std::string_view::npos) ||
-         (number >= low && number <= high);
-}
-
-std::string ScheduleFault(std::string_view schedule) {
-  if (schedule.empty()) return "empty spec string";
-  if (schedule[0] == '@') {
-    for (const char* known :
-         {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}) {
-      if (schedule == known) return "";
-    }
-    if (schedule.starts_with("@every ")) return "";
-    return "unrecognized descriptor: " + std::string(schedule);
-  }
-  std::vector<std::string_view> fields;
-  std::string joined;
-  for (size_t i = 0; i < schedule.size();) {
-    const size_t begin = schedule.find_first_not_of(" \t", i);
-    if (begin == std::string_view::npos) break;
-    size_t end = schedule.find_first_of(" \t", begin);
-    if (end == std::string_view::npos) end = schedule.size();
-    fields.push_back(schedule.substr(begin, end - begin));
-    joined += (joined.empty() ? "" : " ") + std::string(fields.back());
-    i = end;
-  }
-  if (fields.size() != 5) {
-    return "expected exactly 5 fields, found " + std::to_string(fields.size()) + ": [" + joined +
-           "]";
-  }
-  constexpr int kLow[] = {0, 0, 1, 1, 0}, kHigh[] = {59, 23, 31, 12, 6};
-  for (size_t i = 0; i < 5; ++i) {
-    if (!ValidField(fields[i], kLow[i], kHigh[i]))
-      return "failed to parse field " + std::string(fields[i]);
-  }
-  return "";
-}
-
 // Without a zone database on the machine every well-formed name is accepted.
 bool ZoneExists(const std::string& zone) {
   std::error_code ignored;
@@ -141,20 +90,34 @@ bool ZoneExists(const std::string& zone) {
          std::filesystem::is_regular_file(base / zone, ignored);
 }
 
+// The zone itself does not matter here, only that there is one.
+Result<std::shared_ptr<const rules::TimeZone>> ZoneForReading(std::string_view name) {
+  if (name == "Local" || name.empty() || ZoneExists(std::string(name)))
+    return std::make_shared<const rules::TimeZone>(rules::TimeZone::Utc());
+  return MakeError(Code::kInvalid, "unknown time zone " + std::string(name));
+}
+
+void ValidateSchedule(FieldErrors& out, const std::string& schedule) {
+  if (schedule.empty()) {
+    out.push_back(Required("spec.schedule", ""));
+    return;
+  }
+  const auto refuse = [&](const std::string& why) {
+    out.push_back(InvalidValue("spec.schedule", GoQuote(schedule), why));
+  };
+  const auto parsed = rules::CronSchedule::Parse(schedule, ZoneForReading);
+  if (!parsed.ok()) refuse(parsed.error().message);
+  if (schedule.find("TZ") != std::string::npos)
+    refuse("cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+}
+
 void ValidateCronJob(FieldErrors& out, const Json& o) {
   if (Text(o, "metadata.name").size() > 52) {
     out.push_back(InvalidValue("metadata.name", GoQuote(Text(o, "metadata.name")),
                                "must be no more than 52 characters"));
   }
-  const std::string schedule(Text(o, "spec.schedule")), zone(Text(o, "spec.timeZone"));
-  if (schedule.empty()) {
-    out.push_back(Required("spec.schedule", ""));
-  } else if (schedule.find("TZ") != std::string::npos) {
-    out.push_back(InvalidValue("spec.schedule", GoQuote(schedule),
-                               "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
-  } else if (const std::string fault = ScheduleFault(schedule); !fault.empty()) {
-    out.push_back(InvalidValue("spec.schedule", GoQuote(schedule), fault));
-  }
+  ValidateSchedule(out, std::string(Text(o, "spec.schedule")));
+  const std::string zone(Text(o, "spec.timeZone"));
   if (Find(o, "spec.timeZone") != nullptr) {
     if (zone.empty()) {
       out.push_back(

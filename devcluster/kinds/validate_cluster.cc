@@ -48,8 +48,10 @@ void ValidateBudget(FieldErrors& out, const Json& o) {
                          (policy == nullptr ? "null" : policy->dump()) + "}",
                      "minAvailable and maxUnavailable cannot be both set"));
   }
-  IntOrPercent(out, o, "spec.minAvailable");
-  IntOrPercent(out, o, "spec.maxUnavailable");
+  for (const char* path : {"spec.minAvailable", "spec.maxUnavailable"}) {
+    IntOrPercent(out, o, path);
+    AtMost100Percent(out, o, path);
+  }
   Append(out, ValidateLabelSelector(Find(o, "spec.selector"), "spec.selector"));
 }
 
@@ -266,21 +268,8 @@ FieldErrors ValidateCluster(const Validation& v, const Json& o) {
     Append(out, ValidatePolicy(o));
   else if (r == "runtimeclasses")
     RequiredText(out, o, "handler");
-  else if (r == "events") {
-    const std::string ns(Text(o, "regarding.namespace").empty()
-                             ? Text(o, "involvedObject.namespace")
-                             : Text(o, "regarding.namespace"));
-    if (!ns.empty() && ns != Text(o, "metadata.namespace")) {
-      out.push_back(
-          InvalidValue("involvedObject.namespace", GoQuote(ns), "does not match event.namespace"));
-    }
-    // Stricter than the core group (spec C7).
-    if (Find(o, "eventTime") == nullptr) out.push_back(Required("eventTime", ""));
-    const std::string type(Text(o, "type"));
-    if (type != "Normal" && type != "Warning") {
-      out.push_back(InvalidValue("type", "\"\"", "has invalid value: " + type));
-    }
-  }
+  else if (r == "events")
+    Append(out, ValidateGroupEvent(o));
   return out;
 }
 

@@ -50,21 +50,34 @@ void ValidateServicePorts(FieldErrors& out, const Json& spec) {
   }
 }
 
-void ValidateData(FieldErrors& out, const Json& o, std::initializer_list<const char*> members) {
+// Bytes of a value as it will be used; `base64`: it is encoded.
+int64_t PayloadBytes(const Json& value, bool base64) {
+  if (!value.is_string()) return 0;
+  const std::string& text = value.get_ref<const std::string&>();
+  if (!base64) return static_cast<int64_t>(text.size());
+  const int64_t digits = std::count_if(text.begin(), text.end(),
+                                       [](char c) { return c != '=' && c != '\n' && c != '\r'; });
+  return digits * 3 / 4;
+}
+
+struct Payload {
+  const char* member;
+  bool base64;
+};
+
+void ValidateData(FieldErrors& out, const Json& o, std::initializer_list<Payload> members) {
   int64_t bytes = 0;
-  for (const char* member : members) {
+  for (const auto& [member, base64] : members) {
     const Json* data = Find(o, member);
     if (data == nullptr || !data->is_object()) continue;
     for (const auto& [key, value] : data->items()) {
       for (const std::string& fault : rules::ValidateConfigMapKey(key)) {
         out.push_back(InvalidValue(std::string(member) + "[" + key + "]", GoQuote(key), fault));
       }
-      bytes +=
-          value.is_string() ? static_cast<int64_t>(value.get_ref<const std::string&>().size()) : 0;
+      bytes += PayloadBytes(value, base64);
     }
   }
-  if (bytes > kMaxPayload * 4 / 3)
-    out.push_back(TooLong(members.size() > 1 ? "" : "data", kMaxPayload));
+  if (bytes > kMaxPayload) out.push_back(TooLong(members.size() > 1 ? "" : "data", kMaxPayload));
 }
 
 void ValidateFrozen(FieldErrors& out, const Json& o, const Json& old,
@@ -77,7 +90,7 @@ void ValidateFrozen(FieldErrors& out, const Json& o, const Json& old,
 }
 
 void ValidateSecret(FieldErrors& out, const Json& o, const RequestInfo& info) {
-  ValidateData(out, o, {"data"});
+  ValidateData(out, o, {{"data", true}});
   const std::string_view type = Text(o, "type");
   const Json none = Json::object();
   const Json* data = Find(o, "data");
@@ -139,14 +152,6 @@ void ValidateEndpoints(FieldErrors& out, const Json& o) {
       Port(out, ports[k], "port", port_at);
       OneOf(out, ports[k], "protocol", {"SCTP", "TCP", "UDP"}, port_at);
     }
-  }
-}
-
-void ValidateEvent(FieldErrors& out, const Json& o) {
-  const std::string ns(Text(o, "involvedObject.namespace"));
-  if (!ns.empty() && ns != Text(o, "metadata.namespace")) {
-    out.push_back(
-        InvalidValue("involvedObject.namespace", GoQuote(ns), "does not match event.namespace"));
   }
 }
 
@@ -254,13 +259,13 @@ FieldErrors ValidateCore(const Validation& v, const Json& o) {
   FieldErrors out;
   const std::string_view r = v.row.resource;
   if (r == "configmaps")
-    ValidateData(out, o, {"data", "binaryData"});
+    ValidateData(out, o, {{"data", false}, {"binaryData", true}});
   else if (r == "secrets")
     ValidateSecret(out, o, v.info);
   else if (r == "endpoints")
     ValidateEndpoints(out, o);
   else if (r == "events")
-    ValidateEvent(out, o);
+    Append(out, ValidateEvent(o, "reportingComponent"));
   else if (r == "namespaces")
     ValidateNamespaceLabels(out, o);
   else if (r == "nodes")

@@ -91,18 +91,22 @@ void ValidateMounts(FieldErrors& out, const Json& container, const std::string& 
   }
 }
 
-void ValidateContainer(FieldErrors& out, const Json& container, const std::string& path,
-                       const std::set<std::string>& volumes, std::set<std::string>* names) {
-  const std::string name(Text(container, "name")), image(Text(container, "image"));
-  LabelName(out, name, path + ".name");
-  if (!name.empty() && !names->insert(name).second)
-    out.push_back(Duplicate(path + ".name", GoQuote(name)));
+void ValidateImage(FieldErrors& out, const std::string& image, const std::string& path) {
   if (image.empty()) {
     out.push_back(Required(path + ".image", ""));
   } else if (image.front() == ' ' || image.back() == ' ') {
     out.push_back(InvalidValue(path + ".image", GoQuote(image),
                                "must not have leading or trailing whitespace"));
   }
+}
+
+void ValidateContainer(FieldErrors& out, const Json& container, const std::string& path,
+                       const std::set<std::string>& volumes, std::set<std::string>* names) {
+  const std::string name(Text(container, "name")), image(Text(container, "image"));
+  LabelName(out, name, path + ".name");
+  if (!name.empty() && !names->insert(name).second)
+    out.push_back(Duplicate(path + ".name", GoQuote(name)));
+  ValidateImage(out, image, path);
   OneOf(out, container, "terminationMessagePolicy", {"FallbackToLogsOnError", "File"}, path + ".");
   ValidatePorts(out, container, path);
   const Json& env = Items(container, "env");
@@ -217,6 +221,11 @@ void ValidateSpecUpdate(FieldErrors& out, const Json& pod, const Json& old, cons
     out.push_back(ForbiddenField(path, std::string("pod updates may not add or remove ") +
                                            (list[0] == 'c' ? "containers" : "init containers")));
     return;
+  }
+  for (const char* list : {"containers", "initContainers"}) {
+    const Json& containers = Items(pod, std::string("spec.") + list);
+    for (size_t i = 0; i < containers.size(); ++i)
+      ValidateImage(out, std::string(Text(containers[i], "image")), At("spec", list, i));
   }
   const Json* was = Find(old, "spec.activeDeadlineSeconds");
   const Json* now = Find(pod, "spec.activeDeadlineSeconds");

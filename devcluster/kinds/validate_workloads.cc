@@ -56,7 +56,9 @@ void ValidateTemplate(FieldErrors& out, const Json& object, bool map_selector) {
   }
 }
 
-bool IsZero(const Json* value) { return value == nullptr || *value == 0 || *value == "0%"; }
+bool IsZero(const Json* value) {
+  return value == nullptr || *value == 0 || PercentValue(*value) == 0;
+}
 
 void ValidateDeployment(FieldErrors& out, const Json& o) {
   NonNegative(out, o, "spec.replicas");
@@ -79,6 +81,7 @@ void ValidateDeployment(FieldErrors& out, const Json& o) {
                                  shown == nullptr ? "0" : shown->dump(),
                                  "may not be 0 when `maxSurge` is 0"));
     }
+    AtMost100Percent(out, o, "spec.strategy.rollingUpdate.maxUnavailable");
   } else {
     out.push_back(NotSupported("spec.strategy.type", GoQuote(type), {"Recreate", "RollingUpdate"}));
   }
@@ -113,6 +116,8 @@ void ValidateDaemonSet(FieldErrors& out, const Json& o) {
     } else {
       IntOrPercent(out, o, "spec.updateStrategy.rollingUpdate.maxUnavailable");
       IntOrPercent(out, o, "spec.updateStrategy.rollingUpdate.maxSurge");
+      AtMost100Percent(out, o, "spec.updateStrategy.rollingUpdate.maxUnavailable");
+      AtMost100Percent(out, o, "spec.updateStrategy.rollingUpdate.maxSurge");
       const Json* surge = Find(*rolling, "maxSurge");
       const bool has_surge = !IsZero(surge),
                  has_unavailable = !IsZero(Find(*rolling, "maxUnavailable"));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "devcluster/kinds/fields.h"
+
 namespace kcm::devcluster::kinds {
 
 ClusterOfKinds::ClusterOfKinds() : registry_(MakeKindRegistry()) {
@@ -143,7 +145,12 @@ ClusterOfKinds::Outcome ClusterOfKinds::Create(const Gvr& gvr, const std::string
   Apply(writes);
   object["metadata"]["resourceVersion"] = std::to_string(++revision_);
   auto [it, fresh] = Store(kind).emplace(ns + "/" + name, Stored(kind, object));
-  if (!fresh) return Refused(AlreadyExists(gvr, name), out.warnings);
+  if (!fresh) {
+    ApiError error = AlreadyExists(gvr, name);
+    if (it->second["metadata"].contains("deletionTimestamp"))
+      error.message = "object is being deleted: " + error.message;
+    return Refused(error, out.warnings);
+  }
   out.status = 201;
   out.body = InVersion(kind, it->second);
   return out;
@@ -211,6 +218,9 @@ ClusterOfKinds::Outcome ClusterOfKinds::Update(const Gvr& gvr, const std::string
     else
       metadata.erase(member);
   }
+  for (const char* member : {"deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    if (current["metadata"].contains(member)) metadata[member] = current["metadata"][member];
+  }
   if (!metadata.contains("uid")) metadata["uid"] = current["metadata"]["uid"];
   RequestInfo info = Info(Operation::kUpdate, ns, name, &out.warnings);
   info.subresource = subresource;
@@ -236,6 +246,9 @@ ClusterOfKinds::Outcome ClusterOfKinds::Update(const Gvr& gvr, const std::string
   }
   out.status = 200;
   out.body = InVersion(kind, it->second);
+  const bool over = gvr.resource == "namespaces" && Items(stored, "spec.finalizers").empty() &&
+                    stored["metadata"].contains("deletionTimestamp");
+  if (over) Store(kind).erase(it);
   return out;
 }
 
@@ -253,6 +266,11 @@ ClusterOfKinds::Outcome ClusterOfKinds::Delete(const Gvr& gvr, const std::string
   ++revision_;
   if (gvr.resource == "pods" && it->second["spec"].contains("nodeName")) {
     it->second["metadata"]["deletionTimestamp"] = now;  // its kubelet would finish it
+    return {200, Json(), {}};
+  }
+  if (gvr.resource == "namespaces" && !Items(it->second, "spec.finalizers").empty()) {
+    it->second["metadata"]["deletionTimestamp"] = now;  // its controller would finish it
+    it->second["status"]["phase"] = "Terminating";
     return {200, Json(), {}};
   }
   Store(kind).erase(it);

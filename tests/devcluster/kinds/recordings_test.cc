@@ -112,7 +112,7 @@ ClusterOfKinds::Outcome Exchange(ClusterOfKinds& cluster, const Gvr& gvr, const 
   if (method == "GET") {
     const std::optional<Json> object = cluster.Get(gvr, ns, name);
     if (object) return {200, *object, {}};
-    return {404, Json(), {}};
+    return {404, ToStatus(NotFound(gvr, name)), {}};
   }
   using Type = ClusterOfKinds::PatchType;
   const std::string type = step.value("type", "");
@@ -144,7 +144,11 @@ TEST_P(Recordings, AreAnsweredAlike) {
   const Normaliser normal;
   int steps = 0;
   for (std::string line; std::getline(file, line);) {
-    const Json step = Json::parse(line);
+    Json step = Json::parse(line);
+    if (step["resource"] == "finalize") {  // the path has the form of a namespaced resource
+      step.update({{"resource", "namespaces"}, {"sub", "finalize"}, {"name", step["ns"]}});
+      step["ns"] = "";
+    }
     const Gvr gvr{step["group"], step["version"], step["resource"]};
     if (IsServers(step, cluster.Kind(gvr))) continue;
     SCOPED_TRACE(step["id"].get<std::string>() + " " + step["method"].get<std::string>() + " " +
@@ -176,8 +180,8 @@ TEST_P(Recordings, AreAnsweredAlike) {
 INSTANTIATE_TEST_SUITE_P(Api, Recordings,
                          testing::Values("b-01", "b-02", "b-03", "b-04", "b-05", "b-06", "b-07",
                                          "b-08", "b-09", "b-11", "b-12", "c-02", "c-03", "c-04",
-                                         "d-05", "d-06", "h-01", "i-01", "i-02", "i-03", "i-04",
-                                         "i-05"),
+                                         "c-06", "d-05", "d-06", "h-01", "i-01", "i-02", "i-03",
+                                         "i-04", "i-05"),
                          [](const auto& row) {
                            std::string name = row.param;
                            name[1] = '_';

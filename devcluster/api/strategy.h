@@ -118,8 +118,8 @@ struct ResourceKind {
   // "spec.template.spec.containers[0].zzz", "spec.nope"), null members and what omitempty drops;
   // writes the members that the type always writes; rewrites quantities and times. Returns what
   // follows `K in version "V" cannot be handled as a K: ` of the 400 (`json: cannot unmarshal
-  // number into Go struct field ConfigMap.data of type string`), nullopt when well typed. Empty for
-  // custom kinds.
+  // number into Go struct field ConfigMap.data of type string`), nullopt when well typed. Custom
+  // kinds: their metadata alone, then what their schema prunes.
   std::function<std::optional<std::string>(Json& object, std::vector<std::string>* unknown)> decode;
   // Defaults of the version's scheme, at create and update (spec C6).
   std::function<void(Json& object)> set_defaults;
@@ -164,6 +164,13 @@ class KindRegistry {
     bool retain_keys = false;
   };
   virtual ListKey MergeKey(const Gvr& gvr, std::string_view schema_path) const = 0;
+  // ResourceKind::decode of a type that is no resource of its own: "autoscaling.v1.Scale",
+  // "meta.v1.DeleteOptions". Empty for a type that the schema does not have. Outlives the registry.
+  virtual std::function<std::optional<std::string>(Json& object, std::vector<std::string>* unknown)>
+  DecoderOf(std::string_view message) const = 0;
+  // What is wrong with the metadata of an object of a kind that the registry does not have (custom
+  // resources): a new one, or a change of `old`. Names are DNS subdomains.
+  virtual std::vector<FieldError> ValidateMetadata(const Json& object, const Json* old) const = 0;
   // Mutating then validating admission for one write. May change `object`.
   virtual std::optional<ApiError> Admit(const ResourceKind& kind, Json& object, const Json* old,
                                         const RequestInfo& info) const = 0;

@@ -102,6 +102,18 @@ KindRegistry::ListKey Registry::MergeKey(const Gvr& gvr, std::string_view schema
   return message == nullptr ? ListKey{} : MergeKeyAt(*message, schema_path);
 }
 
+std::function<std::optional<std::string>(Json&, std::vector<std::string>*)> Registry::DecoderOf(
+    std::string_view message) const {
+  const Message* found = schema_->Find(message);
+  if (found == nullptr) return nullptr;
+  return MakeDecoder(schema_, found);
+}
+
+std::vector<FieldError> Registry::ValidateMetadata(const Json& object, const Json* old) const {
+  return old == nullptr ? kinds::ValidateMetadata(object, NameRule::kSubdomain, *schema_)
+                        : ValidateMetadataUpdate(object, *old, *schema_);
+}
+
 std::optional<ApiError> Registry::Admit(const ResourceKind& kind, Json& object, const Json* old,
                                         const RequestInfo& info) const {
   if (Refusal r = RunAdmission({kind, object, old, info}, authorizer_)) return r;

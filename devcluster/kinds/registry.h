@@ -21,6 +21,9 @@ class Registry final : public KindRegistry {
   }
   const std::vector<std::string>& GroupOrder() const override { return groups_; }
   ListKey MergeKey(const Gvr& gvr, std::string_view schema_path) const override;
+  std::function<std::optional<std::string>(Json& object, std::vector<std::string>* unknown)>
+  DecoderOf(std::string_view message) const override;
+  std::vector<FieldError> ValidateMetadata(const Json& object, const Json* old) const override;
   std::optional<ApiError> Admit(const ResourceKind& kind, Json& object, const Json* old,
                                 const RequestInfo& info) const override;
   std::optional<ApiError> AdmitFinal(const ResourceKind& kind, const Json& object, const Json* old,

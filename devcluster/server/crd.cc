@@ -39,7 +39,7 @@ void CustomKinds::Serve(const std::string& name) {
   Json stored_versions = Json::array();
   for (const Json& v : *versions) {
     if (v.value("storage", false)) stored_versions.push_back(TextAt(v, {"name"}));
-    if (v.value("served", false)) kinds.push_back(MakeCustomKind(crd, v));
+    if (v.value("served", false)) kinds.push_back(MakeCustomKind(*state_->kinds, crd, v));
   }
   state_->resources->SetCustom(name, std::move(kinds));
   const std::string now = FormatSeconds(state_->clock->Now());

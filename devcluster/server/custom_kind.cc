@@ -7,6 +7,7 @@
 #include "devcluster/api/api_error.h"
 #include "devcluster/kinds/custom_schema.h"
 #include "devcluster/kinds/json_path.h"
+#include "devcluster/kinds/metadata.h"
 #include "devcluster/kinds/times.h"
 #include "devcluster/server/convert.h"
 
@@ -28,7 +29,8 @@ std::vector<std::string> Words(const Json* list) {
 
 // Strategy of custom objects: status is kept apart when the CRD says so; generation moves with
 // everything but metadata and status.
-void PrepareCreate(Json& object, bool has_status) {
+void PrepareCreate(Json& object, const RequestInfo& info, bool has_status) {
+  kinds::DeduplicateOwners(object, info);
   if (has_status) object.erase("status");
   object["metadata"]["generation"] = 1;
 }
@@ -48,6 +50,7 @@ void PrepareUpdate(Json& object, const Json& old, const RequestInfo& info, bool 
       (*into)[name] = *it;
     }
   };
+  kinds::DeduplicateOwners(object, info);
   if (info.subresource == "status") {
     Json next = old;
     keep(&next, object, "status");
@@ -76,6 +79,24 @@ Json Cell(const Json& object, const kinds::JsonPath& path, const std::string& ty
   const Json& value = *found[0];
   if (type == "string" && !value.is_string()) return Dump(value);
   return value;
+}
+
+using Decoder = std::function<std::optional<std::string>(Json&, std::vector<std::string>*)>;
+
+// Metadata has the type that it has everywhere; the rest is what the schema says.
+std::optional<std::string> DecodeCustom(Json& object, const kinds::CustomSchema* schema,
+                                        const Decoder& metadata,
+                                        std::vector<std::string>* unknown) {
+  std::vector<std::string> strange;
+  const auto it = object.find("metadata");
+  if (it != object.end() && !it->is_null()) {
+    if (std::optional<std::string> fault = metadata(*it, &strange)) return fault;
+  }
+  for (const std::string& name : strange) {
+    if (unknown != nullptr) unknown->push_back("metadata." + name);
+  }
+  if (schema != nullptr) schema->Prune(object, unknown);
+  return std::nullopt;
 }
 
 // The printer columns of a version; Age where it names none.
@@ -107,7 +128,8 @@ void SetColumns(const Json& version, ResourceKind* k) {
 
 }  // namespace
 
-std::shared_ptr<ResourceKind> MakeCustomKind(const Json& crd, const Json& version) {
+std::shared_ptr<ResourceKind> MakeCustomKind(const KindRegistry& registry, const Json& crd,
+                                             const Json& version) {
   auto k = std::make_shared<ResourceKind>();
   const Json& spec = crd["spec"];
   k->gvr = {TextAt(spec, {"group"}), TextAt(version, {"name"}), TextAt(spec, {"names", "plural"})};
@@ -126,6 +148,7 @@ std::shared_ptr<ResourceKind> MakeCustomKind(const Json& crd, const Json& versio
   std::istringstream without(TextAt(crd, {"metadata", "annotations", kWithoutVerbs}));
   for (std::string verb; without >> verb;) std::erase(k->verbs, verb);
   k->custom = true;
+  k->requires_resource_version = true;
   k->delete_returns_object = false;
   k->storage_group = k->gvr.group;
   k->storage_version = k->gvr.version;
@@ -138,7 +161,9 @@ std::shared_ptr<ResourceKind> MakeCustomKind(const Json& crd, const Json& versio
   if (Find(version, {"subresources", "scale"}) != nullptr) {
     k->subresources.push_back({"scale", {"get", "patch", "update"}, "autoscaling", "v1", "Scale"});
   }
-  k->prepare_create = [has_status](Json& o, const RequestInfo&) { PrepareCreate(o, has_status); };
+  k->prepare_create = [has_status](Json& o, const RequestInfo& info) {
+    PrepareCreate(o, info, has_status);
+  };
   k->prepare_update = [has_status](Json& o, const Json& old, const RequestInfo& info) {
     PrepareUpdate(o, old, info, has_status);
   };
@@ -146,29 +171,22 @@ std::shared_ptr<ResourceKind> MakeCustomKind(const Json& crd, const Json& versio
   if (const Json* given = Find(version, {"schema", "openAPIV3Schema"});
       given != nullptr && given->is_object()) {
     schema = std::make_shared<const kinds::CustomSchema>(*given);
-    k->decode = [schema](Json& object,
-                         std::vector<std::string>* unknown) -> std::optional<std::string> {
-      schema->Prune(object, unknown);
-      return std::nullopt;
-    };
     k->set_defaults = [schema](Json& object) { schema->SetDefaults(object); };
   }
+  k->decode = [schema, metadata = registry.DecoderOf("meta.v1.ObjectMeta")](
+                  Json& object, std::vector<std::string>* unknown) {
+    return DecodeCustom(object, schema.get(), metadata, unknown);
+  };
   SetColumns(version, k.get());
-  k->validate = [schema](const Json& o, const RequestInfo&) {
-    std::vector<FieldError> errors;
-    if (schema) errors = schema->Validate(o, nullptr);
-    if (TextAt(o, {"metadata", "name"}).empty()) {
-      errors.push_back(Required("metadata.name", "name or generateName is required"));
-    }
+  const KindRegistry* rules = &registry;
+  k->validate = [schema, rules](const Json& o, const RequestInfo&) {
+    std::vector<FieldError> errors = rules->ValidateMetadata(o, nullptr);
+    if (schema) kinds::Append(errors, schema->Validate(o, nullptr));
     return errors;
   };
-  k->validate_update = [schema](const Json& o, const Json& old, const RequestInfo&) {
-    std::vector<FieldError> errors;
-    if (schema) errors = schema->Validate(o, &old);
-    if (TextAt(o, {"metadata", "uid"}) != TextAt(old, {"metadata", "uid"})) {
-      errors.push_back(InvalidValue("metadata.uid", GoQuote(TextAt(o, {"metadata", "uid"})),
-                                    "field is immutable"));
-    }
+  k->validate_update = [schema, rules](const Json& o, const Json& old, const RequestInfo&) {
+    std::vector<FieldError> errors = rules->ValidateMetadata(o, &old);
+    if (schema) kinds::Append(errors, schema->Validate(o, &old));
     return errors;
   };
   return k;

@@ -7,7 +7,9 @@
 
 namespace kcm::devcluster {
 
-// `version`: an entry of spec.versions of `crd`.
-std::shared_ptr<ResourceKind> MakeCustomKind(const Json& crd, const Json& version);
+// `version`: an entry of spec.versions of `crd`. `registry` has the rules of metadata; it outlives
+// the kind.
+std::shared_ptr<ResourceKind> MakeCustomKind(const KindRegistry& registry, const Json& crd,
+                                             const Json& version);
 
 }  // namespace kcm::devcluster

@@ -94,6 +94,47 @@ TEST_F(Extensions, CustomObjectsFollowTheirSchema) {
   EXPECT_EQ(status.json()["metadata"]["generation"], 1);
 }
 
+// spec/apiserver C2, C7: the rules of metadata hold for every kind.
+TEST_F(Extensions, CustomObjectsObeyTheRulesOfMetadata) {
+  Define(R"({"type":"object","x-kubernetes-preserve-unknown-fields":true})");
+  const auto make = [&](const char* metadata) {
+    return api_->Post(
+        kWidgets,
+        {{"apiVersion", "example.com/v1"}, {"kind", "Widget"}, {"metadata", J(metadata)}});
+  };
+  const auto why = [](const Reply& reply) { return reply.json().value("message", ""); };
+  EXPECT_EQ(why(make(R"({"name":"A_b"})"))
+                .find("Widget.example.com \"A_b\" is invalid: "
+                      "metadata.name: Invalid value: \"A_b\""),
+            0u);
+  EXPECT_EQ(make(R"({"name":"a","labels":{"-x":"1"}})").code, 422);
+  EXPECT_EQ(make(R"({"name":"a","labels":{"x":1}})").code, 400);
+  EXPECT_EQ(make(R"({"name":"a","finalizers":["plain"]})").code, 422);
+  EXPECT_EQ(make(R"({"name":"a","ownerReferences":[{"apiVersion":"v1","kind":"Pod"}]})").code, 422);
+  const Reply made = make(R"({"name":"a","finalizers":["example.com/f"],"ownerReferences":[
+      {"apiVersion":"v1","kind":"Pod","name":"p","uid":"1"},
+      {"apiVersion":"v1","kind":"Pod","name":"q","uid":"1"}]})");
+  ASSERT_EQ(made.code, 201) << made.body;
+  EXPECT_EQ(made.json()["metadata"]["ownerReferences"].size(), 1u);
+
+  const std::string path = kWidgets + "/a";
+  Json next = made.json();
+  next["metadata"].erase("resourceVersion");
+  const Reply blind = api_->Put(path, next);
+  EXPECT_EQ(blind.code, 422);
+  EXPECT_EQ(why(blind),
+            "widgets.example.com \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: "
+            "must be specified for an update");
+  EXPECT_EQ(api_->Merge(path, J(R"({"metadata":{"labels":{"x":"-"}}})")).code, 422);
+  EXPECT_EQ(api_->Merge(path, J(R"({"metadata":{"uid":"other"}})")).code, 422);
+  EXPECT_EQ(api_->Delete(path).code, 200);
+  EXPECT_EQ(
+      api_->Merge(path, J(R"({"metadata":{"finalizers":["example.com/f","example.com/g"]}})")).code,
+      422);
+  EXPECT_EQ(api_->Merge(path, J(R"({"metadata":{"finalizers":null}})")).code, 200);
+  EXPECT_EQ(api_->Get(path).code, 404);
+}
+
 TEST_F(Extensions, CustomColumnsAreShown) {
   Define(R"({"type":"object","properties":{"size":{"type":"string"}}})");
   Make("a", {{"size", "small"}});

@@ -24,7 +24,7 @@ namespace {
                ", Kind=" + r.kind->kind + "): " + why));
 }
 
-Json ReadConfiguration(const Request& request, const Resource& r) {
+Json ParseConfiguration(const Request& request, const Resource& r) {
   Json j = ParseYaml(request.http->body);
   if (!j.is_object()) Fail(BadRequest("error decoding YAML: the body is not an object"));
   const std::string version = TextAt(j, {"apiVersion"}), kind = TextAt(j, {"kind"});
@@ -124,6 +124,12 @@ void UpdateLastApplied(const std::string& manager, const Json& configuration, Js
 
 }  // namespace
 
+Json ReadConfiguration(const Request& request, const Resource& r, const FieldShapes& shapes) {
+  Json configuration = ParseConfiguration(request, r);
+  CheckTyped(r, &configuration, shapes);
+  return configuration;
+}
+
 void FailConflicts(const std::vector<Applied::Conflict>& conflicts) {
   Json causes = Json::array();
   std::map<std::string, std::vector<std::string>> by_owner;
@@ -169,8 +175,7 @@ Answer HandleApply(const State& state, Request& request) {
   options.apply = true;
   options.warn = false;
   const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
-  Json configuration = ReadConfiguration(request, r);
-  CheckTyped(r, &configuration, shapes);
+  const Json configuration = ReadConfiguration(request, r, shapes);
   const FieldManager manager{options.manager, r.type.api_version, request.info.subresource,
                              request.info.now};
   const std::string key = Store::Key(request.info.ns, request.info.name);

@@ -153,13 +153,18 @@ void RequireKind(const Resource& r, Json* object) {
   if (version.empty()) version = r.type.api_version;
   const std::string head = kind + " in version " + GoQuote(InVersionText(version)) +
                            " cannot be handled as a " + r.kind->kind + ": ";
-  if (version != r.type.api_version) {
+  const bool known = kind == r.type.kind && version == r.type.api_version;
+  if (!known && version != r.type.api_version && host::wire::MessageFor(version, kind).empty()) {
     Fail(BadRequest(head + "no kind " + GoQuote(kind) + " is registered for version " +
                     GoQuote(version) + " in scheme \"pkg/api/legacyscheme/scheme.go:30\""));
   }
   if (kind != r.type.kind) {
     Fail(BadRequest(head + "converting " + GoVersioned(version, kind) + " to " + GoInternal(r) +
                     ": unknown conversion"));
+  }
+  if (!known) {
+    Fail(BadRequest("the API version in the data (" + version +
+                    ") does not match the expected API version (" + r.type.api_version + ")"));
   }
   (*object)["kind"] = kind;
   (*object)["apiVersion"] = version;
@@ -183,8 +188,14 @@ std::string Joined(const std::vector<std::string>& list) {
 }  // namespace
 
 Json ReadObject(Request& request, const Resource& resource, const WriteOptions& options) {
-  std::vector<std::string> duplicates, unknown;
+  std::vector<std::string> duplicates;
   Json object = ReadBody(request, resource.kind->kind, &duplicates);
+  return TypedObject(request, resource, options, std::move(object), duplicates);
+}
+
+Json TypedObject(Request& request, const Resource& resource, const WriteOptions& options,
+                 Json object, const std::vector<std::string>& duplicates) {
+  std::vector<std::string> unknown;
   RequireKind(resource, &object);
   const std::string head = resource.kind->kind + " in version " + GoQuote(resource.gvr().version) +
                            " cannot be handled as a " + resource.kind->kind + ": ";
@@ -199,6 +210,19 @@ Json ReadObject(Request& request, const Resource& resource, const WriteOptions& 
     Fail(BadRequest(head + "strict decoding error: " + Joined(errors)));
   if (options.warn) request.warnings.insert(request.warnings.end(), errors.begin(), errors.end());
   return object;
+}
+
+Resource BodyType(const State& state, const std::string& group, const std::string& version,
+                  const std::string& kind) {
+  auto described = std::make_shared<ResourceKind>();
+  described->gvr = {group, version, ""};
+  described->kind = kind;
+  const std::string package = group.empty() ? "core" : group.substr(0, group.find('.'));
+  described->decode = state.kinds->DecoderOf(package + "." + version + "." + kind);
+  Resource r;
+  r.type = {GroupVersion(group, version), kind};
+  r.kind = std::move(described);
+  return r;
 }
 
 void DecodePatched(Request& request, const Resource& resource, const WriteOptions& options,

@@ -6,6 +6,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "devcluster/server/failure.h"
 #include "devcluster/server/json_syntax.h"
@@ -105,6 +107,33 @@ class TreeBuilder : public nlohmann::json_sax<Json> {
   std::vector<Frame> stack_;
 };
 
+// An integer of YAML 1.1, as far as it fits 64 bits: signs, `_` between digits, 0x, 0b, and octal
+// with 0o or a 0 alone. "08" is none.
+std::optional<int64_t> YamlInteger(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (c != '_') digits += c;
+  }
+  const bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.erase(0, 1);
+  int base = 10;
+  for (const auto& [prefix, of] : {std::pair("0x", 16), std::pair("0X", 16), std::pair("0o", 8),
+                                   std::pair("0O", 8), std::pair("0b", 2), std::pair("0B", 2)}) {
+    if (base == 10 && digits.starts_with(prefix)) {
+      digits.erase(0, 2);
+      base = of;
+    }
+  }
+  if (base == 10 && digits.size() > 1 && digits[0] == '0') base = 8;
+  if (digits.empty() || digits[0] == '-' || digits[0] == '+') return std::nullopt;
+  if (negative) digits.insert(0, 1, '-');
+  int64_t whole = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [p, e] = std::from_chars(digits.data(), end, whole, base);
+  if (e != std::errc() || p != end) return std::nullopt;
+  return whole;
+}
+
 Json FromScalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return text;  // quoted
@@ -112,10 +141,8 @@ Json FromScalar(const YAML::Node& node) {
     return nullptr;
   bool flag = false;
   if (YAML::convert<bool>::decode(node, flag)) return flag;
-  int64_t whole = 0;
+  if (const std::optional<int64_t> whole = YamlInteger(text)) return *whole;
   const char* end = text.data() + text.size();
-  if (const auto [p, e] = std::from_chars(text.data(), end, whole); e == std::errc() && p == end)
-    return whole;
   double real = 0;
   if (const auto [p, e] = std::from_chars(text.data(), end, real);
       e == std::errc() && p == end && std::isfinite(real)) {

@@ -98,13 +98,11 @@ void FillServerMetadata(Json* metadata, const std::string& now) {
   (*metadata)["creationTimestamp"] = now;
 }
 
+}  // namespace
+
 void SetNamespace(const Resource& r, const std::string& ns, Json* object) {
   Json& metadata = (*object)["metadata"];
   if (!r.kind->namespaced) {
-    if (!TextAt(*object, {"metadata", "namespace"}).empty()) {
-      Fail(BadRequest(
-          "the namespace of the provided object does not match the namespace sent on the request"));
-    }
     metadata.erase("namespace");
     return;
   }
@@ -116,7 +114,15 @@ void SetNamespace(const Resource& r, const std::string& ns, Json* object) {
   metadata["namespace"] = ns;
 }
 
-}  // namespace
+ApiError StorePrecondition(const Gvr& gvr, const std::string& key, const std::string& name,
+                           const std::string& what, const std::string& wanted,
+                           const std::string& have) {
+  return Conflict(gvr, name,
+                  "StorageError: invalid object, Code: 4, Key: /registry/" +
+                      (gvr.group.empty() ? "" : gvr.group + "/") + gvr.resource + "/" + key +
+                      ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " + what +
+                      " in precondition: " + wanted + ", " + what + " in object meta: " + have);
+}
 
 std::string NewUid() {
   const uint64_t a = Random64(), b = Random64();
@@ -245,13 +251,8 @@ void CheckPreconditions(const Resource& r, const std::string& name, const Json& 
   const std::string uid = TextAt(next, {"metadata", "uid"}),
                     have = TextAt(current, {"metadata", "uid"});
   if (!change.patch && !uid.empty() && uid != have) {
-    Fail(Conflict(
-        r.gvr(), name,
-        "StorageError: invalid object, Code: 4, Key: /registry/" +
-            (r.gvr().group.empty() ? "" : r.gvr().group + "/") + r.gvr().resource + "/" +
-            Store::Key(TextAt(current, {"metadata", "namespace"}), name) +
-            ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " +
-            uid + ", UID in object meta: " + have));
+    const std::string key = Store::Key(TextAt(current, {"metadata", "namespace"}), name);
+    Fail(StorePrecondition(r.gvr(), key, name, "UID", uid, have));
   }
   const std::string version = TextAt(next, {"metadata", "resourceVersion"});
   RevisionParameter("", 500);
@@ -385,7 +386,10 @@ Answer HandleUpdate(const State& state, Request& request) {
   Negotiate(request.http->Header("Accept"), OfferFor(r));
   const Json object = ReadObject(request, r, options);
   const std::string name = TextAt(object, {"metadata", "name"});
-  if (name.empty()) Fail(BadRequest("name must be provided"));
+  if (name.empty()) {
+    Fail(BadRequest("the name of the object (" + request.info.name +
+                    " based on URL) was undeterminable: name must be provided"));
+  }
   if (name != request.info.name) {
     Fail(BadRequest("the name of the object (" + name + ") does not match the name on the URL (" +
                     request.info.name + ")"));

@@ -78,10 +78,13 @@ DeleteOptions ParseDeleteOptions(const Json& body) {
   return o;
 }
 
-DeleteOptions ReadDeleteOptions(const Request& request) {
+DeleteOptions ReadDeleteOptions(const State& state, const Request& request) {
   if (request.http->body.empty()) return ParseDeleteOptions(OptionsFromQuery(request.query));
-  const Json body = ReadBody(request, "DeleteOptions", nullptr);
+  Json body = ReadBody(request, "DeleteOptions", nullptr);
   RequireOptionsKind(request, body);
+  std::vector<std::string> unknown;  // of no account here, whatever fieldValidation says
+  if (const auto error = state.kinds->DecoderOf("meta.v1.DeleteOptions")(body, &unknown))
+    Fail(BadRequest(*error));
   return ParseDeleteOptions(body);
 }
 
@@ -168,7 +171,8 @@ void SetFinalizers(Json* object, Json::array_t finalizers) {
 // What one DELETE does to an object.
 struct Plan {
   Json next;
-  bool vanish = false;  // remove it (after writing `next` when that differs)
+  bool vanish = false;  // remove it
+  bool marks = false;   // graceful: `next` is written, and seen by watches, even before a removal
 };
 
 int64_t PodGrace(const Json& pod, const DeleteOptions& o) {
@@ -188,23 +192,20 @@ Plan PlanPod(const Resource& r, const Json& pod, const DeleteOptions& o, int64_t
   const std::string deleted = TextAt(pod, {"metadata", "deletionTimestamp"});
   const Json* current = Find(pod, {"metadata", "deletionGracePeriodSeconds"});
   int64_t grace = 0;
-  if (!deleted.empty()) {
-    const int64_t had =
-        current != nullptr && current->is_number_integer() ? current->get<int64_t>() : 0;
+  const int64_t had =
+      current != nullptr && current->is_number_integer() ? current->get<int64_t>() : 0;
+  if (!deleted.empty() && had > 0) {
     int64_t wanted = o.grace_seconds.value_or(had);
     if (wanted < 0) wanted = 1;
-    if (wanted >= had) {
-      // Nothing to shorten; an object that waits for nothing but its removal goes.
-      plan.vanish = had == 0 && FinalizersOf(pod).empty();
-      return plan;
-    }
+    if (wanted >= had) return plan;  // nothing to shorten, and finalizers stay until the time is up
     m["deletionTimestamp"] = SecondsText(ParseSeconds(deleted).value_or(now + had) - had + wanted);
     grace = wanted;
-  } else {
+  } else if (deleted.empty()) {
     grace = PodGrace(pod, o);
     m["deletionTimestamp"] = SecondsText(now + grace);
     BumpGeneration(&m);
   }
+  plan.marks = had > 0 || deleted.empty();
   m["deletionGracePeriodSeconds"] = grace;
   SetFinalizers(&plan.next, PolicyFinalizers(r, pod, o));
   plan.vanish = grace == 0 && FinalizersOf(plan.next).empty();
@@ -272,11 +273,9 @@ Deleted DeleteObject(const State& state, Request& request, const Resource& r, co
     const int64_t now =
         std::chrono::floor<std::chrono::seconds>(state.clock->Now()).time_since_epoch().count();
     Plan plan = MakePlan(r, object, o, now);
-    const bool changed = plan.next != object;
+    const bool changed = plan.next != object && (plan.marks || !plan.vanish);
     if (o.dry_run) return {changed ? ToFlat(plan.next) : stored, plan.vanish};
     ObjectPtr last = stored;
-    // A vanishing object whose deletion changed it is written first: watchers see that state, then
-    // the removal.
     if (changed) {
       last = state.store->Put(*r.table, key, stored,
                               [&](uint64_t rv) { return ToFlat(plan.next, rv); });
@@ -284,8 +283,9 @@ Deleted DeleteObject(const State& state, Request& request, const Resource& r, co
     }
     if (!plan.vanish) return {last, false};
     if (changed) marked = last;
-    if (state.store->Remove(*r.table, key, last,
-                            [&](uint64_t rv) { return ToFlat(plan.next, rv); })) {
+    if (state.store->Remove(*r.table, key, last, [&](uint64_t rv) {
+          return ToFlat(changed ? plan.next : object, rv);
+        })) {
       AfterWrite(state, r, name, true);
       return {last, true};
     }
@@ -295,7 +295,7 @@ Deleted DeleteObject(const State& state, Request& request, const Resource& r, co
 
 Answer HandleDelete(const State& state, Request& request) {
   const Resource& r = *request.resource;
-  const DeleteOptions options = ReadDeleteOptions(request);
+  const DeleteOptions options = ReadDeleteOptions(state, request);
   if (r.gvr().resource == "jobs" && r.kind->default_orphan && options.policy.empty() &&
       !options.orphan_dependents) {
     request.warnings.push_back(
@@ -315,7 +315,7 @@ Answer HandleDelete(const State& state, Request& request) {
 
 Answer HandleDeleteCollection(const State& state, Request& request) {
   const Resource& r = *request.resource;
-  const DeleteOptions options = ReadDeleteOptions(request);
+  const DeleteOptions options = ReadDeleteOptions(state, request);
   const ListOptions list = ReadListOptions(state, request, false);
   Store::Listed listed = state.store->List(*r.table, request.info.ns, "", 0);
   std::string body = "{\"kind\":\"" + r.list_type.kind + "\",\"apiVersion\":\"" +

@@ -15,10 +15,10 @@ struct DeleteOptions {
   std::optional<int64_t> grace_seconds;
   std::string uid, resource_version;  // preconditions
 };
-// From a DeleteOptions object. Throws 422.
+// From a decoded DeleteOptions object. Throws 422.
 DeleteOptions ParseDeleteOptions(const Json& body);
-// From the body, or the query when there is none.
-DeleteOptions ReadDeleteOptions(const Request& request);
+// From the body, or the query when there is none. Throws 400, 422.
+DeleteOptions ReadDeleteOptions(const State& state, const Request& request);
 
 struct Deleted {
   host::wire::ObjectPtr object;  // last form, stored version

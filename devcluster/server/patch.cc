@@ -42,11 +42,11 @@ bool IsApply(const Request& request) {
   return media == "application/apply-patch+yaml";
 }
 
-std::function<Json(const Json&)> PatchFunction(const State& state, const Request& request,
-                                               const Resource& r) {
+namespace {
+
+std::function<Json(const Json&)> ClassicPatch(const State& state, const Request& request,
+                                              const Resource& r) {
   const PatchType type = TypeOf(request, r);
-  if (type == PatchType::kApply)
-    Fail(UnsupportedMediaType("apply is not supported for this subresource"));
   const Json patch = ParsePatch(request.http->body);
   const Gvr gvr = r.gvr();
   const KindRegistry* kinds = state.kinds;
@@ -63,21 +63,19 @@ std::function<Json(const Json&)> PatchFunction(const State& state, const Request
   }
 }
 
-Answer HandlePatch(const State& state, Request& request) {
-  const Resource& r = *request.resource;
-  Negotiate(request.http->Header("Accept"), OfferFor(r));
-  if (TypeOf(request, r) == PatchType::kApply) return HandleApply(state, request);
-  const WriteOptions options = ReadWriteOptions(request, "PatchOptions");
+}  // namespace
+
+std::function<Json(const Json&)> PatchFunction(const State& state, Request& request,
+                                               const Resource& r, const WriteOptions& options,
+                                               const Resource& body) {
   if (request.query.Has("force")) {
     Fail(Invalid("meta.k8s.io", "PatchOptions", "",
                  {ForbiddenField("force", "may not be specified for non-apply patch")}));
   }
-  const auto patched = PatchFunction(state, request, r);
+  const auto patched = ClassicPatch(state, request, r);
   const bool strategic = TypeOf(request, r) == PatchType::kStrategic;
   const std::string shown = strategic ? GoMap(ParsePatch(request.http->body)) : "";
-  Change change;
-  change.patch = true;
-  change.make = [&](const Json& current) {
+  return [&request, &options, &body, patched, shown](const Json& current) {
     Json next = patched(current);
     // A patch may replace the whole object; the type stays.
     if (next.is_object()) {
@@ -89,9 +87,19 @@ Answer HandlePatch(const State& state, Request& request) {
       Fail(BadRequest("the name of the object (" + request.info.name +
                       " based on URL) was undeterminable: name must be provided"));
     }
-    DecodePatched(request, r, options, shown, &next);
+    DecodePatched(request, body, options, shown, &next);
     return next;
   };
+}
+
+Answer HandlePatch(const State& state, Request& request) {
+  const Resource& r = *request.resource;
+  Negotiate(request.http->Header("Accept"), OfferFor(r));
+  if (TypeOf(request, r) == PatchType::kApply) return HandleApply(state, request);
+  const WriteOptions options = ReadWriteOptions(request, "PatchOptions");
+  Change change;
+  change.patch = true;
+  change.make = PatchFunction(state, request, r, options, r);
   return ObjectAnswer(state, request, 200, r, UpdateObject(state, request, r, options, change));
 }
 

@@ -146,22 +146,52 @@ void MarkEvicted(const State& state, const Request& request, const Resource& pod
   });
 }
 
+// What is wrong with the target of a binding is no Status of the API: 500.
+void RequireNode(const Json& binding) {
+  std::vector<FieldError> errors;
+  const std::string kind = TextAt(binding, {"target", "kind"});
+  if (!kind.empty() && kind != "Node")
+    errors.push_back(NotSupported("target.kind", GoQuote(kind), {"Node", "<empty>"}));
+  if (TextAt(binding, {"target", "name"}).empty()) errors.push_back(Required("target.name", ""));
+  if (errors.empty()) return;
+  std::string text;
+  for (const FieldError& e : errors)
+    text += (text.empty() ? "" : ", ") + e.field + ": " + e.message;
+  Fail(Untyped(errors.size() == 1 ? text : "[" + text + "]"));
+}
+
+Json ReadEviction(const State& state, Request& request, const WriteOptions& options) {
+  std::vector<std::string> duplicates;
+  Json body = ReadBody(request, "Eviction", &duplicates);
+  // The same type in its two versions (spec H3).
+  if (TextAt(body, {"apiVersion"}) == "policy/v1beta1") body["apiVersion"] = "policy/v1";
+  return TypedObject(request, BodyType(state, "policy", "v1", "Eviction"), options, std::move(body),
+                     duplicates);
+}
+
 }  // namespace
 
 Answer HandleBinding(const State& state, Request& request) {
   const WriteOptions options = ReadWriteOptions(request, "CreateOptions");
-  const Json body = ReadBody(request, "Binding", nullptr);
+  Json body = ReadObject(request, BodyType(state, "", "v1", "Binding"), options);
+  SetNamespace(*request.resource, request.info.ns, &body);
   const std::string given = TextAt(body, {"metadata", "name"});
   const std::string name = request.info.name.empty() ? given : request.info.name;
-  if (!given.empty() && given != name) {
-    Fail(BadRequest("the name of the object (" + given + ") does not match the name on the URL (" +
-                    name + ")"));
-  }
-  const std::string node = TextAt(body, {"target", "name"});
-  if (node.empty()) Fail(Untyped("target.name: Required value"));
+  RequireLiveNamespace(state, *request.resource, request.info.ns, name);
+  if (given != name) Fail(BadRequest("name in URL does not match name in Binding object"));
+  RequireNode(body);
+  const std::string node = TextAt(body, {"target", "name"}),
+                    key = Store::Key(request.info.ns, name);
   const ResourcePtr pods = state.resources->Find(kPods);
-  EditStored(state, *pods, Store::Key(request.info.ns, name), options.dry_run, [&](Json& pod) {
+  EditStored(state, *pods, key, options.dry_run, [&](Json& pod) {
     const Gvr bindings{"", "v1", "pods/binding"};
+    for (const auto& [member, what] :
+         {std::pair("uid", "UID"), std::pair("resourceVersion", "ResourceVersion")}) {
+      const std::string wanted = TextAt(body, {"metadata", member}),
+                        have = TextAt(pod, {"metadata", member});
+      if (!wanted.empty() && wanted != have)
+        Fail(StorePrecondition(kPods, key, name, what, wanted, have));
+    }
     if (!TextAt(pod, {"metadata", "deletionTimestamp"}).empty()) {
       Fail(Conflict(bindings, name,
                     "pod " + name + " is being deleted, cannot be assigned to a host"));
@@ -185,7 +215,9 @@ Answer HandleBinding(const State& state, Request& request) {
 
 Answer HandleEviction(const State& state, Request& request) {
   const WriteOptions options = ReadWriteOptions(request, "CreateOptions");
-  const Json body = ReadBody(request, "Eviction", nullptr);
+  Json body = ReadEviction(state, request, options);
+  SetNamespace(*request.resource, request.info.ns, &body);
+  RequireLiveNamespace(state, *request.resource, request.info.ns, request.info.name);
   const std::string name = request.info.name, given = TextAt(body, {"metadata", "name"});
   if (given != name) Fail(BadRequest("name in URL does not match name in Eviction object"));
   const Json* delete_options = Find(body, {"deleteOptions"});

@@ -114,20 +114,50 @@ Json ScaleOf(const Json& target, const Resource& r, const ScalePaths& paths) {
           {"status", status}};
 }
 
-Json RequireScale(Json scale) {
-  const std::string version = TextAt(scale, {"apiVersion"}), kind = TextAt(scale, {"kind"});
-  if (!kind.empty() && kind != "Scale") {
-    const std::string v =
-        version.substr(version.find('/') == std::string::npos ? 0 : version.find('/') + 1);
-    Fail(BadRequest(kind + " in version " + GoQuote(v) +
-                    " cannot be handled as a Scale: converting (" + v + "." + kind +
-                    ") to (autoscaling.Scale): unknown conversion"));
-  }
-  if (!version.empty() && version != kScaleVersion) {
+// Versions of Scale that are known, but not what this subresource takes.
+bool IsOldScale(const std::string& version) {
+  return version == "extensions/v1beta1" || version == "apps/v1beta1" || version == "apps/v1beta2";
+}
+
+Json ReadScale(Request& request, const Resource& body, const WriteOptions& options) {
+  std::vector<std::string> duplicates;
+  Json scale = ReadBody(request, "Scale", &duplicates);
+  const std::string version = TextAt(scale, {"apiVersion"});
+  if (TextAt(scale, {"kind"}) == "Scale" && IsOldScale(version)) {
     Fail(BadRequest("the API version in the data (" + version +
                     ") does not match the expected API version (" + kScaleVersion + ")"));
   }
+  scale = TypedObject(request, body, options, std::move(scale), duplicates);
+  if (TextAt(scale, {"metadata", "name"}).empty()) {
+    Fail(BadRequest("the name of the object (" + request.info.name +
+                    " based on URL) was undeterminable: name must be provided"));
+  }
   return scale;
+}
+
+// The scale must be that of the target.
+void CheckScale(const Request& request, const Resource& r, const Json& target, Json* scale) {
+  const std::string& name = request.info.name;
+  const std::string given = TextAt(*scale, {"metadata", "name"});
+  if (!given.empty() && given != name) {
+    Fail(BadRequest("the name of the object (" + given + ") does not match the name on the URL (" +
+                    name + ")"));
+  }
+  SetNamespace(r, request.info.ns, scale);
+  const int64_t replicas = WholeAt(Find(*scale, {"spec", "replicas"}));
+  if (replicas < 0) {
+    Fail(Invalid("autoscaling", "Scale", name,
+                 {InvalidValue("spec.replicas", std::to_string(replicas),
+                               "must be greater than or equal to 0")}));
+  }
+  const std::string uid = TextAt(*scale, {"metadata", "uid"}),
+                    have = TextAt(target, {"metadata", "uid"});
+  if (!uid.empty() && uid != have) {
+    const Gvr& gvr = r.gvr();
+    Fail(Conflict(
+        {gvr.group, gvr.version, gvr.resource + "/scale"}, name,
+        "Precondition failed: UID in precondition: " + uid + ", UID in object meta: " + have));
+  }
 }
 
 void SetAt(Json* object, const std::vector<std::string>& path, Json value) {
@@ -173,37 +203,29 @@ Answer HandleScale(const State& state, Request& request) {
   const bool apply = patch && IsApply(request);
   WriteOptions options = ReadWriteOptions(request, patch ? "PatchOptions" : "UpdateOptions");
   options.apply = apply;
+  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
+  const Resource body = BodyType(state, "autoscaling", "v1", "Scale");
   std::function<Json(const Json&)> make;
   if (apply) {
     if (!options.manager_given) {
       Fail(Invalid("meta.k8s.io", "PatchOptions", "",
                    {Required("fieldManager", "is required for apply patch")}));
     }
-    const Json body = RequireScale(ParseYaml(request.http->body));
-    make = [body](const Json&) { return body; };
+    const Json scale = ReadConfiguration(request, body, shapes);
+    make = [scale](const Json&) { return scale; };
   } else if (patch) {
-    make = PatchFunction(state, request, r);
+    make = PatchFunction(state, request, r, options, body);
   } else {
-    const Json body = RequireScale(ReadBody(request, "Scale", nullptr));
-    make = [body](const Json&) { return body; };
+    const Json scale = ReadScale(request, body, options);
+    make = [scale](const Json&) { return scale; };
   }
-  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
   Change change;
   change.patch = patch;
   change.subresource = "scale";
   change.make = [&](const Json& current) {
-    const Json scale = make(ScaleOf(current, r, paths));
-    const std::string given = TextAt(scale, {"metadata", "name"});
-    if (!given.empty() && given != name) {
-      Fail(BadRequest("the name of the object (" + given +
-                      ") does not match the name on the URL (" + name + ")"));
-    }
+    Json scale = make(ScaleOf(current, r, paths));
+    CheckScale(request, r, current, &scale);
     const int64_t replicas = WholeAt(Find(scale, {"spec", "replicas"}));
-    if (replicas < 0) {
-      Fail(Invalid("autoscaling", "Scale", name,
-                   {InvalidValue("spec.replicas", std::to_string(replicas),
-                                 "must be greater than or equal to 0")}));
-    }
     Json next = current;
     if (apply) {
       Json configuration = Json::object();
@@ -218,7 +240,6 @@ Answer HandleScale(const State& state, Request& request) {
       SetAt(&next, paths.spec, replicas);
     }
     const std::string version = TextAt(scale, {"metadata", "resourceVersion"});
-    next["metadata"].erase("resourceVersion");
     if (!version.empty()) next["metadata"]["resourceVersion"] = version;
     return next;
   };

@@ -41,11 +41,13 @@ void Bind(const State& state, const std::string& ns, const Json& ref, Json* clai
 Answer HandleTokenRequest(const State& state, Request& request) {
   const Resource& r = *request.resource;
   const WriteOptions options = ReadWriteOptions(request, "CreateOptions");
-  Json body = ReadBody(request, "TokenRequest", nullptr);
+  Json body =
+      ReadObject(request, BodyType(state, "authentication.k8s.io", "v1", "TokenRequest"), options);
+  SetNamespace(r, request.info.ns, &body);
   const std::string ns = request.info.ns, name = request.info.name;
+  RequireLiveNamespace(state, r, ns, name);
   const host::wire::ObjectPtr account = state.store->Get(*r.table, Store::Key(ns, name));
   if (!account) Fail(NotFound(r.gvr(), name));
-  RequireLiveNamespace(state, r, ns, name);
   const std::string given = TextAt(body, {"metadata", "name"});
   if (!given.empty() && given != name) {
     Fail(BadRequest("the name of the object (" + given + ") does not match the name on the URL (" +

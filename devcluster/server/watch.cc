@@ -60,6 +60,7 @@ class Watch {
   bool SendObject(const char* type, const ObjectPtr& object, const StoreEvent* shared);
   bool SendBookmark(uint64_t revision, bool initial_end);
   bool SendExpired(uint64_t floor);
+  bool SendError(const ApiError& error);
   void AppendBody(const ObjectPtr& object, std::string* out);
   bool SendFrame(const char* type, std::string_view object_bytes);
   bool SendHalf(size_t begin);
@@ -114,6 +115,11 @@ void Watch::Start() {
 }
 
 bool Watch::SendInitial() {
+  // A list at least as new as a revision of the future: refused, as a list itself is.
+  if (const uint64_t newest = state_.store->revision(); cursor_ > newest) {
+    SendError(TooLargeResourceVersion(cursor_, newest));
+    return false;
+  }
   Store::Listed listed = state_.store->List(*resource_.table, request_.info.ns, "", 0);
   for (const ObjectPtr& item : listed.items) {
     if (!Relevant(*item)) continue;
@@ -235,8 +241,11 @@ bool Watch::SendBookmark(uint64_t revision, bool initial_end) {
 }
 
 bool Watch::SendExpired(uint64_t floor) {
-  const ApiError error = Expired("too old resource version: " + std::to_string(cursor_) + " (" +
-                                 std::to_string(floor + 1) + ")");
+  return SendError(Expired("too old resource version: " + std::to_string(cursor_) + " (" +
+                           std::to_string(floor + 1) + ")"));
+}
+
+bool Watch::SendError(const ApiError& error) {
   std::string bytes;
   if (media_.protobuf()) {
     const ObjectPtr flat = ToFlat(ToStatus(error));

@@ -28,6 +28,13 @@ Json ReadBody(const Request& request, const std::string& kind,
               std::vector<std::string>* duplicates);
 // The body as an object of `resource`, decoded strictly (spec C3). Warnings go to the request.
 Json ReadObject(Request& request, const Resource& resource, const WriteOptions& options);
+// The same of a body that was read: `duplicates` as ReadBody gives them.
+Json TypedObject(Request& request, const Resource& resource, const WriteOptions& options,
+                 Json object, const std::vector<std::string>& duplicates);
+// A type that comes in bodies though it is no resource of its own (Scale, Binding, Eviction,
+// TokenRequest), as ReadObject and DecodePatched want it.
+Resource BodyType(const State& state, const std::string& group, const std::string& version,
+                  const std::string& kind);
 // The strict decoding step alone, of a patched object: errors become 422. They show `shown`, or the
 // object when it is empty.
 void DecodePatched(Request& request, const Resource& resource, const WriteOptions& options,
@@ -62,6 +69,13 @@ host::wire::ObjectPtr EditStored(const State& state, const Resource& resource,
 // 404 for a missing namespace, 403 for one that terminates (create only).
 void RequireLiveNamespace(const State& state, const Resource& resource, const std::string& ns,
                           std::string_view name);
+
+// Sets metadata.namespace of a body as its URL demands; 400 for another namespace.
+void SetNamespace(const Resource& resource, const std::string& ns, Json* object);
+// 409 of a store that compares before it writes. `what`: UID, ResourceVersion.
+ApiError StorePrecondition(const Gvr& gvr, const std::string& key, const std::string& name,
+                           const std::string& what, const std::string& wanted,
+                           const std::string& have);
 
 std::string NewUid();
 // Five characters for generateName.

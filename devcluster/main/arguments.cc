@@ -164,7 +164,7 @@ std::string HelpText() {
       --kubeconfig-out FILE  writes a kubeconfig of user admin in group system:masters (mode 0600)
       --data-dir DIR         keeps objects, certificates and keys over restarts; a write is answered when it is on disk.
                              One server at a time. With --port N a kubeconfig stays good (default: memory only)
-      --no-tls               plain http, every request is admin: for experiments on this machine only
+      --no-tls               plain http, who shows no token is admin: for experiments on this machine only
       --nodes N              also runs N simulated nodes and the scheduler, with the flags below
 
   kcm-devcluster nodes --kubeconfig FILE [--count N]

@@ -7,13 +7,15 @@
 
 namespace kcm::devcluster {
 
-// The user of a request. Throws 401 for a wrong token. `plain`: no TLS, everyone is admin.
+// The user of a request. Throws 401 for a wrong token. `plain`: no TLS, who shows no token is
+// admin.
 UserInfo Authenticate(const State& state, const HttpRequest& http, const PeerCertificate& peer,
                       bool plain);
 // Makes the request's user the one it wants to act as. Throws 403 when it may not. `verb` as RBAC
 // names it.
 void Impersonate(const State& state, Request* request, const std::string& verb);
-// The user of a token; nullopt when it is not valid now.
+// The user of a token and whom the token is for; nullopt when it is not valid now, or no longer:
+// its account, or what it is bound to, has gone.
 std::optional<UserInfo> UserOfToken(const State& state, std::string_view token, Json* audiences);
 // Whether `user` may do it. Members of system:masters may do everything.
 bool Allowed(const State& state, const UserInfo& user, std::string_view verb, const Gvr& gvr,

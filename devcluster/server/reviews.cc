@@ -33,14 +33,11 @@ Json TokenStatus(const State& state, const Json& spec) {
   Json audiences;
   const std::optional<UserInfo> user = UserOfToken(state, token, &audiences);
   if (!user) return {{"user", Json::object()}, {"error", "invalid bearer token"}};
-  const Json wanted = spec.value("audiences", Json::array());
-  const Json own = audiences;
-  if (!wanted.empty()) {
-    Json both = Json::array();
-    for (const Json& a : audiences) {
-      if (std::find(wanted.begin(), wanted.end(), a) != wanted.end()) both.push_back(a);
-    }
-    audiences = both;
+  Json wanted = spec.value("audiences", Json::array());
+  if (wanted.empty()) wanted = Json::array({TokenIssuer::Issuer()});
+  const Json own = std::exchange(audiences, Json::array());
+  for (const Json& a : own) {
+    if (std::find(wanted.begin(), wanted.end(), a) != wanted.end()) audiences.push_back(a);
   }
   if (audiences.empty()) {
     return {{"user", Json::object()},

@@ -15,8 +15,8 @@ namespace kcm::devcluster {
 struct ServerOptions {
   std::string address = "127.0.0.1";
   uint16_t port = 0;  // 0: any free port, see Server::port()
-  bool tls = true;    // false: plain http (every request is user admin in system:masters, as a test
-                      // convenience)
+  bool tls = true;    // false: plain http (a request without a token is of user admin in
+                      // system:masters, as a test convenience)
   // Keeps objects and keys over restarts (data_dir.h): a write is answered when it is on disk. Made
   // when absent; one server at a time. Empty: memory only.
   std::string data_dir;

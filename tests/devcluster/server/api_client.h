@@ -24,6 +24,7 @@ struct Ask {
   std::string content_type = "application/json";
   std::string accept = "application/json";
   std::string token = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
 // One keep-alive connection. Not thread-safe.

@@ -29,6 +29,7 @@ Reply ApiClient::Do(const Ask& ask) {
   request.set("User-Agent", "test/1.0");
   request.setKeepAlive(true);
   if (!ask.token.empty()) request.set("Authorization", "Bearer " + ask.token);
+  for (const auto& [name, value] : ask.headers) request.add(name, value);
   if (!ask.body.empty()) request.setContentType(ask.content_type);
   request.setContentLength(static_cast<std::streamsize>(ask.body.size()));
   impl_->session.sendRequest(request) << ask.body;

@@ -115,12 +115,14 @@ TEST(Limits, AControllerWithoutThreadsIsTriedAgainAndTheOthersWorkOn) {
 
   ASSERT_EQ(::prlimit(host.pid(), RLIMIT_AS, &limit, nullptr), 0);
   const auto active = [&] {
-    for (const Json& p : Json::parse(world.Ask("a", "/plugins").body)["plugins"])
+    report = world.Ask("a", "/plugins").body;
+    const Json parsed = Json::parse(report);
+    for (const Json& p : parsed["plugins"])
       for (const Json& c : p["controllers"])
         if (c["name"] == "replicaset-controller" && c["active"] == true) return true;
     return false;
   };
-  EXPECT_TRUE(Until(60s, active)) << host.err();
+  EXPECT_TRUE(Until(60s, active)) << report << host.err();
   host.Signal(SIGTERM);
   EXPECT_EQ(host.Wait(60s), 0) << host.err();
 }

@@ -88,8 +88,8 @@ std::string PluginFile(const std::string& family) {
 }
 
 bool Until(std::chrono::milliseconds limit, const std::function<bool()>& done) {
-  for (auto passed = std::chrono::milliseconds(0); passed < limit;
-       passed += std::chrono::milliseconds(20)) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (std::chrono::steady_clock::now() < end) {
     if (done()) return true;
     (void)::poll(nullptr, 0, 20);
   }

@@ -109,14 +109,15 @@ class DaemonSetCut : public DaemonWorkloads, public ::testing::WithParamInterfac
       SCOPED_TRACE(node);
       const Json pod = PodOn(node);
       EXPECT_EQ(ImageOf(pod), updated ? "nginx:2" : "nginx:1");
-      // In every respect once, however often it was tried.
+      // Once, however often it was tried. A pod that is on its way out may be deleted again (spec
+      // 6.10, trap 11): a late event may lower the count of a later deletion.
       EXPECT_EQ(cut_.Done("POST", node), 1);
       if (updated) {
-        EXPECT_EQ(cut_.Done("DELETE", before_[node]), 1);
+        EXPECT_GE(cut_.Done("DELETE", before_[node]), 1);
       }
     }
     EXPECT_EQ(cut_.Done("POST", "revision"), 1);
-    EXPECT_EQ(cut_.DoneAll("DELETE "), updated ? 3 : 0);
+    EXPECT_EQ(cut_.Distinct("DELETE "), updated ? 3u : 0u);
   }
 
   // For the next run: nothing is left of this one.

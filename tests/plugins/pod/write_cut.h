@@ -89,6 +89,12 @@ class WriteCut {
     for (const auto& [what, times] : done_) sum += what.starts_with(start) ? times : 0;
     return sum;
   }
+  // Of how many things: one that was done twice counts once.
+  size_t Distinct(const std::string& start) const {
+    size_t sum = 0;
+    for (const auto& [what, times] : done_) sum += what.starts_with(start) ? 1 : 0;
+    return sum;
+  }
 
  private:
   void Fail(FaultKind kind, int times) {

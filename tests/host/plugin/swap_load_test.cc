@@ -51,7 +51,12 @@ class RollingPods : public testing::Test {
               {"selector", {{"matchLabels", labels}}},
               {"template", harness::PodTemplate(labels)}};
     if (load.kind == std::string("StatefulSet")) spec["serviceName"] = "s";
-    if (load.kind == std::string("DaemonSet")) spec.erase("replicas");
+    if (load.kind == std::string("DaemonSet")) {
+      spec.erase("replicas");
+      // Of new nodes, which only node-lifecycle-controller takes away.
+      spec["template"]["spec"]["tolerations"] =
+          Json::array({{{"key", "node.kubernetes.io/not-ready"}, {"operator", "Exists"}}});
+    }
     return {{"apiVersion", "apps/v1"},
             {"kind", load.kind},
             {"metadata", {{"name", load.name}}},

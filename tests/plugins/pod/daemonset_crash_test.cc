@@ -109,8 +109,8 @@ class DaemonSetCut : public DaemonWorkloads, public ::testing::WithParamInterfac
       SCOPED_TRACE(node);
       const Json pod = PodOn(node);
       EXPECT_EQ(ImageOf(pod), updated ? "nginx:2" : "nginx:1");
-      // Once, however often it was tried. A pod that is on its way out may be deleted again (spec
-      // 6.10, trap 11): a late event may lower the count of a later deletion.
+      // Once, however often it was tried. A pod that is on its way out may be deleted again: the
+      // count of expected deletions is not per pod, so a late event may lower a later one.
       EXPECT_EQ(cut_.Done("POST", node), 1);
       if (updated) {
         EXPECT_GE(cut_.Done("DELETE", before_[node]), 1);

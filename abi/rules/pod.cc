@@ -58,11 +58,15 @@ int64_t MaxContainerRestarts(Node pod) {
   return most;
 }
 
+bool IsSidecar(Node init_container) {
+  return init_container.Get("restartPolicy").String() == "Always";
+}
+
 int64_t MaxSidecarRestarts(Node pod) {
   int64_t most = 0;
   const Node statuses = pod.Get("status").Get("initContainerStatuses");
   for (const Node container : pod.Get("spec").Get("initContainers").Items()) {
-    if (container.Get("restartPolicy").String() != "Always") continue;
+    if (!IsSidecar(container)) continue;
     const std::string_view name = container.Get("name").String();
     for (const Node status : statuses.Items()) {
       if (status.Get("name").String() == name) {

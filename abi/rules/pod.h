@@ -36,8 +36,10 @@ bool IsPodTerminating(Node pod);
 // spec.nodeName, empty while unscheduled.
 std::string_view PodNodeName(Node pod);
 
-// The highest restartCount over status.containerStatuses; over sidecars (init containers with
-// restartPolicy Always).
+// An init container that runs as long as the pod: restartPolicy Always.
+bool IsSidecar(Node init_container);
+
+// The highest restartCount over status.containerStatuses; over sidecars.
 int64_t MaxContainerRestarts(Node pod);
 int64_t MaxSidecarRestarts(Node pod);
 

@@ -11,6 +11,15 @@
 namespace kcm::sdk {
 namespace {
 
+constexpr std::string_view kScale = "scale";
+// The one form of it that servers since 1.16 know.
+constexpr Resource kScaleType{
+    .group = "autoscaling", .version = "v1", .resource = {}, .kind = "Scale"};
+
+Resource AsResource(const ServedResource& r) {
+  return {.group = r.group, .version = r.version, .resource = r.resource, .kind = r.kind};
+}
+
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -125,9 +134,23 @@ Result<WholeRef> Client::CreateText(const Resource& r, std::string_view ns, std:
 }
 
 Result<WholeRef> Client::Update(const Resource& r, const Edit& edit, const CallOptions& o) const {
+  return Put(r, r, edit, o);
+}
+
+Result<WholeRef> Client::GetScale(const ServedResource& r, std::string_view ns,
+                                  std::string_view name) const {
+  return Get(AsResource(r), ns, name, {.subresource = kScale});
+}
+
+Result<WholeRef> Client::UpdateScale(const ServedResource& r, const Edit& scale) const {
+  return Put(AsResource(r), kScaleType, scale, {.subresource = kScale});
+}
+
+Result<WholeRef> Client::Put(const Resource& r, const Resource& type, const Edit& edit,
+                             const CallOptions& o) const {
   Json body = edit.json();
-  body["apiVersion"] = r.ApiVersion();
-  body["kind"] = r.kind;
+  body["apiVersion"] = type.ApiVersion();
+  body["kind"] = type.kind;
   const Json& metadata = body["metadata"];
   const std::string ns = metadata.value("namespace", ""), name = metadata.value("name", "");
   const std::string text = Dump(body);

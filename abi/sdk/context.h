@@ -174,6 +174,8 @@ class Edit {
   std::unique_ptr<Json> json_;
 };
 
+struct ServedResource;
+
 class Client {
  public:
   Client(const Services* s, kcm_scope* scope) : s_(s), scope_(scope) {}
@@ -190,6 +192,10 @@ class Client {
   Result<WholeRef> UpdateStatus(const Resource& r, const Edit& edit) const {
     return Update(r, edit, {.subresource = "status"});
   }
+  // The Scale of an object, whatever its kind, and that Scale changed.
+  Result<WholeRef> GetScale(const ServedResource& r, std::string_view ns,
+                            std::string_view name) const;
+  Result<WholeRef> UpdateScale(const ServedResource& r, const Edit& scale) const;
   Result<WholeRef> PatchObject(const Resource& r, std::string_view ns, std::string_view name,
                                Patch type, std::string_view body, const CallOptions& o = {}) const;
   Status Delete(const Resource& r, std::string_view ns, std::string_view name,
@@ -223,6 +229,9 @@ class Client {
  private:
   friend class Batch;
   Result<WholeRef> Call(kcm_request& request) const;
+  // `type`: of the body, which need not be that of `r`.
+  Result<WholeRef> Put(const Resource& r, const Resource& type, const Edit& edit,
+                       const CallOptions& o) const;
   const Services* s_;
   kcm_scope* scope_;
 };

@@ -127,10 +127,7 @@ Result<std::optional<ScaleSum::Scale>> ScaleSum::OfSubresource(const Reference& 
     return MakeError(Code::kNotFound, "no matches for kind " + rules::GoQuote(reference.kind) +
                                           " in version " + rules::GoQuote(reference.api_version));
   }
-  const sdk::Resource resource{
-      .group = mapped->group, .version = mapped->version, .resource = mapped->resource};
-  const Result<sdk::WholeRef> scale =
-      run_.client().Get(resource, reference.ns, reference.name, {.subresource = "scale"});
+  const Result<sdk::WholeRef> scale = run_.client().GetScale(*mapped, reference.ns, reference.name);
   if (scale.ok()) {
     if (scale->Uid() != reference.uid) return std::optional<Scale>();
     return std::optional<Scale>(

@@ -28,7 +28,8 @@ bool IsJson(const ResponseHead& head) {
 bool Succeeded(const ResponseHead& head) { return head.status >= 200 && head.status < 300; }
 
 std::string What(const Call& call) {
-  std::string out(VerbWord(call.verb));
+  std::string out(MethodOf(call.verb));
+  for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
   if (!call.raw_path.empty()) return out + " " + call.raw_path.substr(0, call.raw_path.find('?'));
   out += " " + call.resource.resource;
   if (!call.resource.group.empty()) out += "." + call.resource.group;

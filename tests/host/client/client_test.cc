@@ -112,6 +112,7 @@ TEST(Client, StatusBecomesAnErrorWithReasonAndCause) {
            403,
            R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403,
     "details":{"causes":[{"reason":"NamespaceTerminating","message":"m"}]}})")},
+       {Http(404, "<html>", "", "text/html")},
        {Http(404, "<html>", "", "text/html")}});
   const Result<Answer> refused = rig.client.Do(Post());
   ASSERT_FALSE(refused.ok());
@@ -122,6 +123,10 @@ TEST(Client, StatusBecomesAnErrorWithReasonAndCause) {
   const Result<Answer> plain = rig.client.Do(Get());
   EXPECT_EQ(plain.code(), Code::kNotFound);
   EXPECT_EQ(plain.error().message, "the server could not find the requested resource (get pods a)");
+  // The word is that of HTTP, as client-go has it, not that of the API.
+  const Result<Answer> created = rig.client.Do(Post());
+  EXPECT_EQ(created.error().message,
+            "the server could not find the requested resource (post pods)");
 }
 
 // The server's part ("one pod exists") holds because the second request is the only one that is

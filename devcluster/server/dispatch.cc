@@ -99,6 +99,14 @@ Answer RouteResource(const State& state, Request& request, const std::string& ve
   Fail(MethodNotAllowed());
 }
 
+// Whether kinds of the group are not all of CRDs: what is unknown there gets a Status.
+bool HasBuiltIn(const ResourceSet& set, const std::string& group) {
+  return std::any_of(set.versions.begin(), set.versions.end(), [&](const auto& v) {
+    return v.group == group && std::any_of(v.resources.begin(), v.resources.end(),
+                                           [](const ResourcePtr& r) { return !r->kind->custom; });
+  });
+}
+
 Answer Route(const State& state, Request& request) {
   const Target& t = request.target;
   const std::string verb = VerbOf(request);
@@ -108,9 +116,11 @@ Answer Route(const State& state, Request& request) {
   const GroupVersionResources* v = set->Version(t.group, t.version);
   if (v != nullptr && IsForwarded(*v)) return state.custom->groups().Forward(request);
   if (t.kind != Target::Kind::kResource) return HandleNonResource(state, request);
-  if (!t.core && !set->HasGroup(t.group)) return PlainNotFound();
   const auto found = set->by_gvr.find(Gvr{t.group, t.version, t.resource});
-  if (found == set->by_gvr.end()) Fail(NoSuchResource());
+  if (found == set->by_gvr.end()) {
+    if (!t.core && !HasBuiltIn(*set, t.group)) return PlainNotFound();
+    Fail(NoSuchResource());
+  }
   request.resource = found->second;
   RequestInfo& info = request.info;
   info.verb = verb;

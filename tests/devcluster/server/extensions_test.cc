@@ -156,6 +156,18 @@ TEST_F(Extensions, AVerbCanBeTakenFromACustomResource) {
   }
 }
 
+// The server's own groups answer with a Status; those of CRDs are not known to its routes.
+TEST_F(Extensions, AnUnknownResourceOfACustomGroupIsAPlainNotFound) {
+  Define(R"({"type":"object"})");
+  for (const char* path :
+       {"/apis/example.com/v1/namespaces/default/gadgets", "/apis/example.com/v1/gadgets"}) {
+    const Reply reply = api_->Get(path);
+    EXPECT_EQ(reply.code, 404);
+    EXPECT_EQ(reply.body, "404 page not found\n") << path;
+  }
+  EXPECT_EQ(api_->Get("/apis/apps/v1/gadgets").json()["reason"], "NotFound");
+}
+
 TEST_F(Extensions, AnAggregatedGroupIsAnnouncedAndUnavailable) {
   const std::string services = "/apis/apiregistration.k8s.io/v1/apiservices";
   const Json spec = {{"group", "broken.example.com"},

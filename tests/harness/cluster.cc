@@ -58,6 +58,7 @@ Cluster::Cluster(Options options)
     n.kubeconfig = server_->Kubeconfig();
     n.count = options_.nodes;
     n.scheduler = options_.scheduler && options_.nodes > 0;
+    n.metrics = options_.metrics;
     n.clock = clock_.get();
     impl_->nodes = std::make_unique<devcluster::nodes::SimulatedNodes>(n);
     if (const Status started = impl_->nodes->Start(); !started.ok())

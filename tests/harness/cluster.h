@@ -38,6 +38,7 @@ struct Options {
   bool start_host = true;  // false: StartHost() later
   int nodes = 3;           // simulated; 0: none (pods stay Pending unless the test plays kubelet)
   bool scheduler = true;
+  bool metrics = false;  // the simulated metrics APIs of these nodes (devcluster/nodes/metrics.h)
   bool service_account_credentials =
       true;                  // stock RBAC in force: a missing verb fails the test's expectation
   bool secure_port = false;  // true: serve HTTPS on a free port (costs two RSA keys)

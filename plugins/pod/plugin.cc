@@ -9,6 +9,8 @@
 #include "plugins/pod/deployment/declaration.h"
 #include "plugins/pod/disruption/controller.h"
 #include "plugins/pod/disruption/declaration.h"
+#include "plugins/pod/hpa/controller.h"
+#include "plugins/pod/hpa/declaration.h"
 #include "plugins/pod/job/controller.h"
 #include "plugins/pod/job/declaration.h"
 #include "plugins/pod/podgc/controller.h"
@@ -27,6 +29,7 @@ KCM_PLUGIN("pod", "0.1.0", "kcm-host",
            KCM_CONTROLLER(kcm::pod::daemonset::Controller, kcm::pod::daemonset::kDeclaration),
            KCM_CONTROLLER(kcm::pod::deployment::Controller, kcm::pod::deployment::kDeclaration),
            KCM_CONTROLLER(kcm::pod::disruption::Controller, kcm::pod::disruption::kDeclaration),
+           KCM_CONTROLLER(kcm::pod::hpa::Controller, kcm::pod::hpa::kDeclaration),
            KCM_CONTROLLER(kcm::pod::podgc::Controller, kcm::pod::podgc::kDeclaration),
            KCM_CONTROLLER(kcm::pod::job::Controller, kcm::pod::job::kDeclaration),
            KCM_CONTROLLER(kcm::pod::replicaset::Controller, kcm::pod::replicaset::kDeclaration),

@@ -21,6 +21,10 @@ inline constexpr sdk::Resource kJobs{
     .group = "batch", .version = "v1", .resource = "jobs", .kind = "Job"};
 inline constexpr sdk::Resource kCronJobs{
     .group = "batch", .version = "v1", .resource = "cronjobs", .kind = "CronJob"};
+inline constexpr sdk::Resource kHorizontalPodAutoscalers{.group = "autoscaling",
+                                                         .version = "v2",
+                                                         .resource = "horizontalpodautoscalers",
+                                                         .kind = "HorizontalPodAutoscaler"};
 inline constexpr sdk::Resource kPodDisruptionBudgets{.group = "policy",
                                                      .version = "v1",
                                                      .resource = "poddisruptionbudgets",

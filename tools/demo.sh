@@ -111,7 +111,7 @@ start() {
   rm -rf "$state/certs" "$state/plugins"
   rm -f "$kubeconfig" "$state"/*.log "$state"/*.pid
   mkdir -p "$state/certs" "$state/plugins"
-  "$build/bin/kcm-devcluster" serve --port 0 --nodes 5 --kubeconfig-out "$kubeconfig" >"$state/server.log" 2>&1 &
+  "$build/bin/kcm-devcluster" serve --port 0 --nodes 5 --metrics --kubeconfig-out "$kubeconfig" >"$state/server.log" 2>&1 &
   echo $! >"$state/server.pid"
   disown
   within "the API server answers (see $state/server.log)" test -s "$kubeconfig"
@@ -133,6 +133,7 @@ start() {
     --cert-dir="$state/certs" --plugin-dir="$state/plugins" --use-service-account-credentials=true \
     --cluster-signing-cert-file="$state/signing.crt" --cluster-signing-key-file="$state/signing.key" \
     --service-account-private-key-file="$state/sa.key" --root-ca-file="$state/ca.crt" \
+    --horizontal-pod-autoscaler-sync-period=2s --horizontal-pod-autoscaler-cpu-initialization-period=1s \
     --kube-api-qps=200 --kube-api-burst=400 -v=2 >"$state/host.log" 2>&1 &
   echo $! >"$state/host.pid"
   disown
@@ -232,6 +233,25 @@ rollout_done shop storefront
 within "twelve pods of 1.0" image_is 12 1.0
 note "pods now: $(images_of storefront)"
 show k -n shop rollout history deployment/storefront
+
+step "Autoscale: catalog follows its load"
+show k apply -f "$apps/load/catalog.yaml"
+# The oldest pod: one that scaling down takes last.
+pod=$(k -n shop get pods -l app=catalog --sort-by=.metadata.creationTimestamp -o 'jsonpath={.items[0].metadata.name}')
+replicas_are() { [[ $(field catalog .spec.replicas) == "$1" && $(k -n shop get horizontalpodautoscaler catalog -o 'jsonpath={.status.currentReplicas}') == "$1" ]]; }
+note "all of catalog together uses 250m of cpu now, and a pod should use 25m:"
+show k -n shop annotate pod "$pod" sim/cpu-shared=250m
+within "the autoscaler sets 10 replicas" replicas_are 10
+rollout_done shop catalog
+show k -n shop get horizontalpodautoscaler catalog
+note "and then 60m:"
+show k -n shop annotate --overwrite pod "$pod" sim/cpu-shared=60m
+within "the autoscaler goes back to 3 replicas" replicas_are 3
+rescales() { k -n shop get events --field-selector involvedObject.kind=HorizontalPodAutoscaler,reason=SuccessfulRescale -o 'jsonpath={range .items[*]}{.message}{"\n"}{end}'; }
+told() { [[ $(rescales) == *"New size: 10; "*"New size: 3; "* ]]; }
+within "the events tell of both" told
+rescales | indent
+show k -n shop get horizontalpodautoscaler catalog
 
 step "Delete a Deployment: mailer"
 show k -n shop delete deployment mailer

@@ -274,44 +274,69 @@ TEST_F(Hpas, HPA_18_AMissingTargetIsTold) {
   EXPECT_FALSE(HpaStatus().contains("currentReplicas"));
 }
 
-TEST_F(Hpas, HPA_19_AScaleNeedsASelector) {
-  const Json any{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  cluster.Create({{"apiVersion", "apiextensions.k8s.io/v1"},
-                  {"kind", "CustomResourceDefinition"},
-                  {"metadata", {{"name", "widgets.example.com"}}},
-                  {"spec",
-                   {{"group", "example.com"},
-                    {"scope", "Namespaced"},
-                    {"names", {{"plural", "widgets"}, {"singular", "widget"}, {"kind", "Widget"}}},
-                    {"versions",
-                     {{{"name", "v1"},
-                       {"served", true},
-                       {"storage", true},
-                       {"schema",
-                        {{"openAPIV3Schema",
-                          {{"type", "object"}, {"properties", {{"spec", any}, {"status", any}}}}}}},
-                       {"subresources",
-                        {{"scale",
-                          {{"specReplicasPath", ".spec.replicas"},
-                           {"statusReplicasPath", ".status.replicas"}}}}}}}}}}});
-  ASSERT_TRUE(cluster
-                  .Request("POST", "/apis/example.com/v1/namespaces/default/widgets",
-                           Json{{"apiVersion", "example.com/v1"},
-                                {"kind", "Widget"},
-                                {"metadata", {{"name", "w"}}},
-                                {"spec", {{"replicas", 2}}}}
-                               .dump())
-                  .ok());
-  Json hpa = Autoscaler(Only(Cpu(50)));
-  hpa["spec"]["scaleTargetRef"] = {
-      {"apiVersion", "example.com/v9"}, {"kind", "Widget"}, {"name", "w"}};
-  cluster.Create(hpa);
-  cluster.Until(
-      "the custom kind is discovered",
-      [&] { return Verdict("AbleToScale") == "True SucceededGetScale"; }, 2min, 1s);
+// A target of a custom kind.
+class HpasOfWidgets : public Autoscalers {
+ protected:
+  // Until the autoscaler of Widget w has found its scale. `scale`: of the CRD.
+  void ScaleWidget(const Json& scale, const Json& status) {
+    const Json any{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+    cluster.Create(
+        {{"apiVersion", "apiextensions.k8s.io/v1"},
+         {"kind", "CustomResourceDefinition"},
+         {"metadata", {{"name", "widgets.example.com"}}},
+         {"spec",
+          {{"group", "example.com"},
+           {"scope", "Namespaced"},
+           {"names", {{"plural", "widgets"}, {"singular", "widget"}, {"kind", "Widget"}}},
+           {"versions",
+            {{{"name", "v1"},
+              {"served", true},
+              {"storage", true},
+              {"schema",
+               {{"openAPIV3Schema",
+                 {{"type", "object"}, {"properties", {{"spec", any}, {"status", any}}}}}}},
+              {"subresources", {{"scale", scale}}}}}}}}});
+    ASSERT_TRUE(cluster
+                    .Request("POST", "/apis/example.com/v1/namespaces/default/widgets",
+                             Json{{"apiVersion", "example.com/v1"},
+                                  {"kind", "Widget"},
+                                  {"metadata", {{"name", "w"}}},
+                                  {"spec", {{"replicas", 2}}},
+                                  {"status", status}}
+                                 .dump())
+                    .ok());
+    Json hpa = Autoscaler(Only(Cpu(50)));
+    hpa["spec"]["scaleTargetRef"] = {// of a version that is not served
+                                     {"apiVersion", "example.com/v9"},
+                                     {"kind", "Widget"},
+                                     {"name", "w"}};
+    cluster.Create(hpa);
+    cluster.Until(
+        "the custom kind is discovered",
+        [&] { return Verdict("AbleToScale") == "True SucceededGetScale"; }, 2min, 1s);
+  }
+  static Json Paths() {
+    return {{"specReplicasPath", ".spec.replicas"}, {"statusReplicasPath", ".status.replicas"}};
+  }
+};
+
+TEST_F(HpasOfWidgets, HPA_19_AScaleNeedsASelector) {
+  ScaleWidget(Paths(), {{"replicas", 2}});
   EXPECT_EQ(Verdict("ScalingActive"), "False InvalidSelector");
   EXPECT_EQ(Message("ScalingActive"), "the HPA target's scale is missing a selector");
   EXPECT_TRUE(HasHpaEvent("SelectorRequired", "selector is required"));
+}
+
+TEST_F(HpasOfWidgets, ASelectorThatCanNotBeReadIsTold) {
+  Json paths = Paths();
+  paths["labelSelectorPath"] = ".status.selector";
+  ScaleWidget(paths, {{"replicas", 2}, {"selector", "app in (a"}});
+  EXPECT_EQ(Verdict("ScalingActive"), "False InvalidSelector");
+  const std::string text =
+      "couldn't convert selector into a corresponding internal selector object: ";
+  EXPECT_TRUE(Message("ScalingActive").starts_with(text)) << Message("ScalingActive");
+  EXPECT_TRUE(HasHpaEvent("InvalidSelector", text));
+  EXPECT_TRUE(HasHpaEvent("FailedComputeMetricsReplicas", text));
 }
 
 TEST_F(Hpas, HPA_20_EveryPodNeedsARequest) {

@@ -115,11 +115,15 @@ TEST(Limits, AControllerWithoutThreadsIsTriedAgainAndTheOthersWorkOn) {
 
   ASSERT_EQ(::prlimit(host.pid(), RLIMIT_AS, &limit, nullptr), 0);
   const auto active = [&] {
-    report = world.Ask("a", "/plugins").body;
-    const Json parsed = Json::parse(report);
-    for (const Json& p : parsed["plugins"])
-      for (const Json& c : p["controllers"])
+    const test::Reply reply = world.Ask("a", "/plugins");
+    report = std::to_string(reply.status) + " " + reply.body;
+    if (reply.status != 200) return false;  // it is asked again
+    const Json parsed = Json::parse(reply.body);
+    for (const Json& p : parsed["plugins"]) {
+      const Json controllers = p.value("controllers", Json::array());  // none while it is prepared
+      for (const Json& c : controllers)
         if (c["name"] == "replicaset-controller" && c["active"] == true) return true;
+    }
     return false;
   };
   EXPECT_TRUE(Until(60s, active)) << report << host.err();

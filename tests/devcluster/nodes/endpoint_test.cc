@@ -3,10 +3,10 @@
 #include "devcluster/nodes/endpoint.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <fstream>
 #include <string>
+
+#include "harness/temporary_dir.h"
 
 namespace kcm::devcluster::nodes {
 namespace {
@@ -39,12 +39,11 @@ TEST(Kubeconfig, ReadsEmbeddedCertificatesAndToken) {
 }
 
 TEST(Kubeconfig, ReadsFilesBesideIt) {
-  char dir[] = "/tmp/kubeconfig-test-XXXXXX";
-  ASSERT_NE(mkdtemp(dir), nullptr);
-  std::ofstream(std::string(dir) + "/ca.crt") << "CA";
-  std::ofstream(std::string(dir) + "/token") << "secret\n";
+  const harness::TemporaryDir dir;
+  dir.Write("ca.crt", "CA");
+  dir.Write("token", "secret\n");
   const Result<Endpoint> e = ParseKubeconfig(
-      Config("server: 'https://h', certificate-authority: ca.crt", "tokenFile: token"), dir);
+      Config("server: 'https://h', certificate-authority: ca.crt", "tokenFile: token"), dir.path());
   ASSERT_TRUE(e.ok()) << e.error().message;
   EXPECT_EQ(e->port, 443);
   EXPECT_EQ(e->ca_pem, "CA");

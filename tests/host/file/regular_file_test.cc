@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "harness/temporary_dir.h"
 
 namespace kcm::host::file {
 namespace {
@@ -19,16 +20,12 @@ namespace fs = std::filesystem;
 
 class RegularFile : public ::testing::Test {
  protected:
-  RegularFile() {
-    char name[] = "/tmp/kcm-file-XXXXXX";
-    dir = ::mkdtemp(name);
-  }
-  ~RegularFile() override { fs::remove_all(dir); }
   std::string Write(const std::string& name, const std::string& text) const {
     std::ofstream(dir + "/" + name, std::ios::binary) << text;
     return dir + "/" + name;
   }
-  std::string dir;
+  const harness::TemporaryDir temporary;
+  const std::string dir = temporary.path();
 };
 
 TEST_F(RegularFile, IsReadWholeAlsoThroughLinks) {

@@ -150,7 +150,7 @@ TEST(PluginRescan, FileThatStaysEmptyIsCalledEmpty) {
   EXPECT_FALSE(cluster.Rescan());
   EXPECT_TRUE(cluster.Problems().empty());
   EXPECT_FALSE(cluster.Plugin("other").is_null());
-  cluster.Advance(1s);  // its start looks at its caches every 100 ms: the stop would wait for that
+  cluster.Advance(1s);  // its start waits for caches in steps of time: the stop would wait for one
 }
 
 TEST(PluginRescan, BadFileOverAGoodOneIsRefusedOnce) {

@@ -79,35 +79,12 @@ class StatefulSetCut : public StatefulWorkloads, public ::testing::WithParamInte
 
   // Whether the cut came before the work was done.
   bool RunCutAfter(int writes) {
-    const size_t n = static_cast<size_t>(writes) + 1;
     claims_.clear();
     pods_.clear();
     Prepare();
-    cut_.Look();
-    cut_.Forget();
-    cut_.After(writes, GetParam().cut);
-    Begin();
-    const auto is_cut = [&] {
-      Settle();
-      cut_.Look();
-      return cut_.asked().size() >= n;
-    };
-    for (int i = 0; !is_cut() && ActAsKubelet(); ++i) {
-      if (i > 40) ADD_FAILURE() << "the set does not come to rest";
-      if (i > 40) break;
-    }
-    const bool cut = cut_.asked().size() >= n;
-    if (cut) {
-      EXPECT_EQ(cluster.StopHost(), 0);
-      cut_.Look();
-      cut_.Mend();
-      cut_.KeepFirst(n);  // what was refused before it ended does not count
-      cluster.StartHost();
-      PlayKubelet();
-      cut_.Look();
-    }
-    cut_.Mend();
-    return cut;
+    return cut_.RunCutAfter(
+        writes, GetParam().cut, [&] { Begin(); }, [&] { Settle(); }, [&] { return ActAsKubelet(); },
+        [&] { PlayKubelet(); });
   }
 
   // ---- what is left ----

@@ -55,6 +55,40 @@ class WriteCut {
   }
   void Mend() { cluster_.server().ClearFaults(); }
 
+  // One run that is cut after so many writes and then played to its end by a new host: false when
+  // the work was done before. `act`: one step of what others do meanwhile, false when nothing is
+  // left to do; `finish`: all of it.
+  bool RunCutAfter(int writes, FaultKind next, const std::function<void()>& begin,
+                   const std::function<void()>& settle, const std::function<bool()>& act,
+                   const std::function<void()>& finish) {
+    const size_t n = static_cast<size_t>(writes) + 1;
+    Look();
+    Forget();
+    After(writes, next);
+    begin();
+    const auto is_cut = [&] {
+      settle();
+      Look();
+      return asked_.size() >= n;
+    };
+    int steps = 0;
+    while (!is_cut() && act() && ++steps <= kMostSteps) {
+    }
+    EXPECT_LE(steps, kMostSteps) << "the work does not come to rest";
+    const bool cut = asked_.size() >= n;
+    if (cut) {
+      EXPECT_EQ(cluster_.StopHost(), 0);
+      Look();
+      Mend();
+      asked_.resize(n);  // what was refused before it ended does not count
+      cluster_.StartHost();
+      finish();
+      Look();
+    }
+    Mend();
+    return cut;
+  }
+
   // Takes note of what has been asked for since the last call.
   void Look() {
     for (const auto& e : cluster_.Audit()) {
@@ -73,8 +107,6 @@ class WriteCut {
     asked_.clear();
     done_.clear();
   }
-  // What was asked for after the first `count` does not matter.
-  void KeepFirst(size_t count) { asked_.resize(count); }
 
   // "METHOD path", what was broken included.
   const std::vector<std::string>& asked() const { return asked_; }
@@ -97,6 +129,8 @@ class WriteCut {
   }
 
  private:
+  static constexpr int kMostSteps = 40;
+
   void Fail(FaultKind kind, int times) {
     if (times == 0) return;
     devcluster::Server::Fault fault;

@@ -81,10 +81,11 @@ Entry InformerImpl::EntryFor(Store::Change change, bool initial) {
   return out;
 }
 
-void InformerImpl::Replace(std::vector<wire::ObjectPtr> items, bool widened) {
+void InformerImpl::Replace(std::vector<wire::ObjectPtr> items, bool widened, uint64_t version) {
   const std::lock_guard<std::mutex> publishing(publish_mutex_);
   const bool initial = !synced_.load(std::memory_order_relaxed);
   std::vector<Store::Change> changes = store_.Replace(items);
+  Reached(version);
   std::vector<wire::ObjectPtr>().swap(items);
   std::vector<Entry> entries;
   entries.reserve(changes.size());
@@ -103,16 +104,21 @@ void InformerImpl::Replace(std::vector<wire::ObjectPtr> items, bool widened) {
 
 void InformerImpl::Apply(wire::EventType type, wire::ObjectPtr object) {
   const std::lock_guard<std::mutex> publishing(publish_mutex_);
+  const bool gone = type == wire::EventType::kDeleted;
+  wire::ObjectPtr old =
+      gone ? store_.Remove(object->Namespace(), object->Name()) : store_.Put(object);
+  Reached(object->ResourceVersion());
+  // 5.4.3: the state as the event has it. What was never seen needs no deletion.
+  if (gone && !old) return;
   std::vector<Entry> entries;
-  if (type == wire::EventType::kDeleted) {
-    // 5.4.3: the state as the event has it. What was never seen needs no deletion.
-    if (!store_.Remove(object->Namespace(), object->Name())) return;
-    entries.push_back(EntryFor({std::move(object), {}}, false));
-  } else {
-    wire::ObjectPtr old = store_.Put(object);
-    entries.push_back(EntryFor({std::move(old), std::move(object)}, false));
-  }
+  entries.push_back(gone ? EntryFor({std::move(object), {}}, false)
+                         : EntryFor({std::move(old), std::move(object)}, false));
   Publish(std::move(entries));
+}
+
+void InformerImpl::Reached(uint64_t version) {
+  if (version > version_.load(std::memory_order_relaxed))
+    version_.store(version, std::memory_order_release);
 }
 
 void InformerImpl::Exchange(wire::ObjectPtr object) {

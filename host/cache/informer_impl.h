@@ -48,7 +48,7 @@ class InformerImpl : public Informer, private ReflectorSink {
     return store_.ByIndex(index, value);
   }
   size_t Size() const override { return store_.Size(); }
-  uint64_t ResourceVersion() const override { return reflector_.resource_version(); }
+  uint64_t ResourceVersion() const override { return version_.load(std::memory_order_acquire); }
   bool HasSynced() const override { return synced_.load(std::memory_order_acquire); }
   int AddIndex(const IndexSpec& spec) override { return store_.AddIndex(spec); }
   std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name,
@@ -68,9 +68,10 @@ class InformerImpl : public Informer, private ReflectorSink {
   size_t Backlog() const { return stream_->Backlog(); }
 
  private:
-  void Replace(std::vector<wire::ObjectPtr> items, bool widened) override;
+  void Replace(std::vector<wire::ObjectPtr> items, bool widened, uint64_t version) override;
   void Apply(wire::EventType type, wire::ObjectPtr object) override;
   void Exchange(wire::ObjectPtr object) override;
+  void Reached(uint64_t version) override;
   wire::ObjectPtr Find(std::string_view ns, std::string_view name) const override {
     return store_.Get(ns, name);
   }
@@ -87,6 +88,9 @@ class InformerImpl : public Informer, private ReflectorSink {
   const std::shared_ptr<Stream> stream_;
   std::mutex publish_mutex_;  // store and stream change together under it; order: publish_mutex_,
                               // then the stream's
+  // Of the store, never behind what handlers were told: whoever they wake may compare it with its
+  // own writes. Written by the reflector's thread.
+  std::atomic<uint64_t> version_{0};
   std::atomic<bool> synced_{false};
   clock::MonoTime resync_looked_at_;  // the upkeep thread's own
   Reflector reflector_;               // last: its thread uses everything above

@@ -236,9 +236,7 @@ void Reflector::SetVersion(std::string_view rv) {
     std::lock_guard<std::mutex> lock(mutex_);
     last_rv_ = std::string(rv);
   }
-  const uint64_t number = ParseVersion(rv);
-  if (number > version_.load(std::memory_order_relaxed))
-    version_.store(number, std::memory_order_release);
+  sink_->Reached(ParseVersion(rv));
 }
 
 bool Reflector::Listed(std::vector<wire::ObjectPtr> items, const std::string& rv) {
@@ -248,7 +246,7 @@ bool Reflector::Listed(std::vector<wire::ObjectPtr> items, const std::string& rv
     if (!active_mask_.Covers(mask_)) return false;
     listed_ = true;
   }
-  sink_->Replace(std::move(items), false);
+  sink_->Replace(std::move(items), false, ParseVersion(rv));
   expired_ = false;
   SetVersion(rv);
   EndReplay();

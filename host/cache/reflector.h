@@ -22,11 +22,13 @@ class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
   // The whole content. `widened`: objects of an unchanged version only hold more fields and are no
-  // change to anybody.
-  virtual void Replace(std::vector<wire::ObjectPtr> items, bool widened) = 0;
+  // change to anybody. `version`: of the list.
+  virtual void Replace(std::vector<wire::ObjectPtr> items, bool widened, uint64_t version) = 0;
   virtual void Apply(wire::EventType type, wire::ObjectPtr object) = 0;
   // Exchanges an object for the same version with more fields.
   virtual void Exchange(wire::ObjectPtr object) = 0;
+  // What the sink holds is as new as this (a bookmark); what it was given itself it knows.
+  virtual void Reached(uint64_t version) = 0;
   virtual wire::ObjectPtr Find(std::string_view ns, std::string_view name) const = 0;
   virtual std::vector<wire::ObjectPtr> All() const = 0;
 };
@@ -50,8 +52,6 @@ class Reflector {
   void Start();
   void Stop();  // ends the thread and joins it
   bool started() const;
-  // The list's or newest event's or bookmark's version, once the sink has it. 0: no list yet.
-  uint64_t resource_version() const { return version_.load(std::memory_order_acquire); }
 
   // Adds to the mask of a first list that is not published yet; false: it is, Widen has to fill the
   // fields.
@@ -124,7 +124,6 @@ class Reflector {
   ReflectorSink* const sink_;
   const std::string expected_kind_;  // "" when not known
   SmallThread thread_;
-  std::atomic<uint64_t> version_{0};
 
   // The thread's own.
   BackOff back_off_;

@@ -103,7 +103,7 @@ void Reflector::ApplyWidening() {
   const uint64_t list_version = ParseVersion(taken->rv);
   const uint64_t store_version = ParseVersion(seen);
   if (list_version >= store_version) {
-    sink_->Replace(std::move(taken->items), true);
+    sink_->Replace(std::move(taken->items), true, list_version);
     SetVersion(taken->rv);
     EndReplay();
     return;

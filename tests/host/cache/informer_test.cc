@@ -25,6 +25,7 @@ struct WordRecorder : Handler {
     log.push_back(kWords[static_cast<size_t>(n.type)] + std::string(n.object->Name()) +
                   (n.initial ? " initial" : "") + (n.tombstone ? " tombstone" : "") +
                   (n.resync ? " resync" : ""));
+    if (const Informer* i = informer) too_early += i->ResourceVersion() < n.object->ResourceVersion();
   }
   std::vector<std::string> Take() {
     std::lock_guard<std::mutex> lock(mutex);
@@ -32,6 +33,8 @@ struct WordRecorder : Handler {
   }
   std::mutex mutex;
   std::vector<std::string> log;
+  std::atomic<const Informer*> informer{nullptr};
+  int too_early = 0;  // of notifications: those of what `informer` did not show yet
 };
 
 struct InformerTest : ::testing::Test {
@@ -59,6 +62,7 @@ struct InformerTest : ::testing::Test {
   }
   ~InformerTest() override {
     subscription.reset();
+    EXPECT_EQ(recorder.too_early, 0);
     cluster->clock.RemoveProbe(probe);
     factory.reset();
   }
@@ -68,6 +72,7 @@ struct InformerTest : ::testing::Test {
 
   void Start(const wire::Mask& mask = {}) {
     informer = factory->For({ConfigMaps(), "default", "", "", false}, mask);
+    recorder.informer = informer.get();
     subscription = informer->Subscribe(&recorder, "test");
     factory->Start();
     Settle();

@@ -94,6 +94,8 @@ struct Server::Impl {
   void Handle(const HttpRequest& http, Connection& connection);
   bool BreakIt(const Fault& fault, Request* request, Connection& connection, Answer* answer);
   void Record(const HttpRequest& http, const Request& request, int code);
+  // nullptr: no such resource ("v1/pods", "apps/v1/replicasets"), or not started
+  Store::Table* TableOf(const std::string& resource) const;
 
   const ServerOptions options;
   std::unique_ptr<host::clock::Clock> own_clock;
@@ -371,17 +373,22 @@ std::string Server::Kubeconfig(const std::string& user, const std::string& group
 
 uint64_t Server::ResourceVersion() const { return impl_->store ? impl_->store->revision() : 0; }
 
-uint64_t Server::ResourceVersion(const std::string& resource) const {
-  if (!impl_->resources) return 0;
+Store::Table* Server::Impl::TableOf(const std::string& resource) const {
+  if (!resources) return nullptr;
   const size_t last = resource.rfind('/'), first = resource.find('/');
-  if (last == std::string::npos) return 0;
+  if (last == std::string::npos) return nullptr;
   Gvr gvr;
   gvr.resource = resource.substr(last + 1);
   gvr.group = first == last ? "" : resource.substr(0, first);
   gvr.version =
       first == last ? resource.substr(0, first) : resource.substr(first + 1, last - first - 1);
-  const ResourcePtr r = impl_->resources->Find(gvr);
-  return r ? r->table->revision() : 0;
+  const ResourcePtr r = resources->Find(gvr);
+  return r ? r->table : nullptr;
+}
+
+uint64_t Server::ResourceVersion(const std::string& resource) const {
+  const Store::Table* table = impl_->TableOf(resource);
+  return table != nullptr ? table->revision() : 0;
 }
 
 int Server::RequestsInFlight() const { return impl_->in_flight.load(); }
@@ -405,6 +412,10 @@ void Server::CloseWatches() {
   if (!impl_->store) return;
   impl_->state.watch_epoch.fetch_add(1);
   impl_->store->WakeAll();
+}
+
+void Server::HoldWatches(const std::string& resource, bool hold) {
+  if (Store::Table* table = impl_->TableOf(resource)) impl_->store->Hold(*table, hold);
 }
 
 void Server::SetReachable(bool reachable) {

@@ -80,6 +80,9 @@ class Server {
   void Compact();
   // Closes all open watches (as a restart of the server would).
   void CloseWatches();
+  // True: watches of a resource ("v1/pods", "apps/v1/replicasets") stay open and tell nothing of
+  // what is written from now on. False: they tell all of it.
+  void HoldWatches(const std::string& resource, bool hold);
   // False: as if the server's process were gone, every connection is closed and new ones are
   // refused. True: it is back with everything it held. From one thread, while started.
   void SetReachable(bool reachable);

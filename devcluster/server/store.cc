@@ -202,6 +202,12 @@ void Store::Compact() {
   }
 }
 
+void Store::Hold(Table& table, bool hold) {
+  table.held_ = hold;
+  const std::lock_guard lock(table.mutex_);
+  for (Waker* w : table.wakers_) w->Wake();
+}
+
 void Store::WakeAll() {
   const std::lock_guard tables(tables_mutex_);
   for (auto& [name, table] : tables_) {

@@ -98,6 +98,7 @@ class Store {
   class Table {
    public:
     uint64_t revision() const { return revision_.load(); }  // of the last write to it
+    bool held() const { return held_.load(); }              // watches tell nothing, see Hold
 
    private:
     friend class Store;
@@ -116,6 +117,7 @@ class Store {
     std::set<std::string, std::less<>> writing_;        // keys that the journal has not stored yet
     std::condition_variable written_;                   // a key left writing_
     std::atomic<uint64_t> revision_{0};
+    std::atomic<bool> held_{false};
   };
   // The table of a name ("apps/deployments"), made when new. A table made late starts its history
   // at `revision()`. `type` is what its objects are stored as, which the journal must know.
@@ -171,6 +173,8 @@ class Store {
                    std::vector<StoreEventPtr>* events, uint64_t* floor) const;
   // Forgets history up to now.
   void Compact();
+  // Watches of the table are told nothing while it is held. Wakes them.
+  void Hold(Table& table, bool hold);
   // Wakes every watch (they look at their own end conditions).
   void WakeAll();
 

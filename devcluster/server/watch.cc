@@ -316,20 +316,23 @@ void Watch::Run() {
     if (state_.stopping || state_.watch_epoch.load() != epoch) break;
     waker_.Drain();
     waker_.Arm();
-    const uint64_t seen = state_.store->revision();
-    uint64_t floor = 0;
-    if (!state_.store->EventsAfter(*resource_.table, cursor_, kBatch, &events, &floor)) {
-      SendExpired(floor);
-      break;
+    events.clear();
+    if (!resource_.table->held()) {
+      const uint64_t seen = state_.store->revision();
+      uint64_t floor = 0;
+      if (!state_.store->EventsAfter(*resource_.table, cursor_, kBatch, &events, &floor)) {
+        SendExpired(floor);
+        break;
+      }
+      for (const StoreEventPtr& event : events) {
+        good = good && Deliver(*event);
+      }
+      if (!good) break;
+      if (events.size() == kBatch) continue;
+      // Everything of this table up to `seen` has been looked at: writers publish before they
+      // release the table.
+      if (events.empty() && resource_.table->revision() <= seen) cursor_ = std::max(cursor_, seen);
     }
-    for (const StoreEventPtr& event : events) {
-      good = good && Deliver(*event);
-    }
-    if (!good) break;
-    if (events.size() == kBatch) continue;
-    // Everything of this table up to `seen` has been looked at: writers publish before they release
-    // the table.
-    if (events.empty() && resource_.table->revision() <= seen) cursor_ = std::max(cursor_, seen);
     good = OnTime() && Flush();
     if (!good) break;
     SetTimer(NextDeadline());

@@ -13,6 +13,7 @@
 #include "build_paths.h"
 #include "devcluster/nodes/simulated_nodes.h"
 #include "harness/impl.h"
+#include "harness/resources.h"
 #include "kcm/rules/time.h"
 
 namespace kcm::harness {
@@ -190,6 +191,27 @@ void Cluster::Until(const std::string& what, const std::function<bool()>& done,
     }
     Advance(step);
   }
+}
+
+void Cluster::HoldCaches(const std::string& resource) {
+  const KnownResource* r = FindResource(resource);
+  if (r == nullptr || !impl_->held.empty())
+    throw std::invalid_argument("caches that can not be held: " + resource);
+  const std::string full = std::string(r->api_version) + "/" + std::string(r->plural);
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->held = full;
+  }
+  server_->HoldWatches(full, true);
+}
+
+void Cluster::ReleaseCaches() {
+  server_->HoldWatches(impl_->held, false);
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->held.clear();
+  }
+  Settle();
 }
 
 void Cluster::LetCachesLag(bool lag) { impl_->lagging = lag; }

@@ -66,6 +66,10 @@ class Cluster {
   // virtual time.
   void Until(const std::string& what, const std::function<bool()>& done,
              std::chrono::nanoseconds limit = 30s, std::chrono::nanoseconds step = 100ms);
+  // From now on caches of a resource ("pods") show nothing new, the host's and the simulated nodes';
+  // time moves all the same. Release: they show what was written meanwhile; returns settled.
+  void HoldCaches(const std::string& resource);
+  void ReleaseCaches();
   // From now on time moves although the host's caches are behind the server (an outage made by the
   // test), or no longer does.
   void LetCachesLag(bool lag);

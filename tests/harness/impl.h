@@ -37,8 +37,11 @@ struct Cluster::Impl {
   std::atomic<bool> nodes_running{false};
   std::atomic<host::main::Host*> host_running{nullptr};  // null once Run has returned
   std::atomic<bool> starting{false}, stopping{false}, lagging{false};
+  // What a cache of `resource` ("v1/pods") must have seen.
+  uint64_t Needed(const devcluster::Server& server, const std::string& resource) const;
+  std::string held;  // such a resource, guarded by mutex; "": none
   std::thread host_thread;
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::condition_variable ended;  // exit_code is there
   std::optional<int> exit_code;   // guarded by mutex
   std::shared_ptr<LogLines> log = std::make_shared<LogLines>();

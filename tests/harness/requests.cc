@@ -75,13 +75,19 @@ bool Cluster::Impl::Idle(const devcluster::Server& server) const {
   if (nodes_running)
     for (const std::string& r : nodes->Watched()) {
       const uint64_t seen = nodes->ResourceVersionSeen(r);
-      if (seen == 0 || seen < server.ResourceVersion(r)) return false;
+      if (seen == 0 || seen < Needed(server, r)) return false;
     }
   if (starting || lagging) return true;
   host::main::Host* h = host_running.load();
   return h == nullptr || h->CachesAtLeast([&](const std::string& resource) {
-    return server.ResourceVersion(resource);
+    return Needed(server, resource);
   });
+}
+
+uint64_t Cluster::Impl::Needed(const devcluster::Server& server,
+                               const std::string& resource) const {
+  const std::lock_guard lock(mutex);
+  return resource == held ? 0 : server.ResourceVersion(resource);
 }
 
 std::string Cluster::Impl::WhyBusy(const devcluster::Server& server) const {
@@ -93,7 +99,7 @@ std::string Cluster::Impl::WhyBusy(const devcluster::Server& server) const {
   if (host::main::Host* h = host_running.load()) {
     out += h->ControllersStarted() ? ", controllers started" : ", controllers not started";
     out += h->CachesAtLeast(
-               [&](const std::string& resource) { return server.ResourceVersion(resource); })
+               [&](const std::string& resource) { return Needed(server, resource); })
                ? ", caches current"
                : ", caches behind";
   }

@@ -57,16 +57,7 @@ TEST_F(SyncLog, EveryFailedSyncIsOneErrorLine) {
 TEST_F(SyncLog, AWaitForOwnWritesIsNoError) {
   CreateReplicaSet("web", 1);
   cluster.Until("the pod", [&] { return cluster.List("pods").size() == 1; });
-  cluster.Advance(2s);
-  // From now on the cache of pods shows nothing new.
-  devcluster::Server::Fault fault;
-  fault.path_regex = "^/api/v1/pods\\?";
-  fault.times = -1;
-  fault.status = 429;
-  cluster.server().AddFault(fault);
-  cluster.LetCachesLag(true);
-  cluster.server().CloseWatches();
-  cluster.Advance(2s);
+  cluster.HoldCaches("pods");
   cluster.MergePatch("replicasets", "web", {{"spec", {{"replicas", 2}}}});
   cluster.Advance(2s);
   cluster.MergePatch("replicasets", "web", {{"metadata", {{"labels", {{"a", "b"}}}}}});
@@ -77,10 +68,8 @@ TEST_F(SyncLog, AWaitForOwnWritesIsNoError) {
       2)
       << "nothing waited";
   EXPECT_EQ(cluster.List("pods").size(), 2u);
-  cluster.server().ClearFaults();
+  cluster.ReleaseCaches();
   cluster.Advance(65s);
-  cluster.LetCachesLag(false);
-  cluster.Settle();
   EXPECT_TRUE(Errors("default/web").empty()) << Errors("default/web").front();
 }
 

@@ -342,20 +342,11 @@ class StatefulSetBehind : public StatefulWorkloads {
  protected:
   // From now on the host's cache of pods shows nothing new.
   void HoldPods() {
-    devcluster::Server::Fault fault;
-    fault.path_regex = "^/api/v1/pods\\?";  // of all namespaces: the test asks for one
-    fault.times = -1;
-    fault.status = 429;
-    cluster.server().AddFault(fault);
-    cluster.LetCachesLag(true);
-    cluster.server().CloseWatches();
-    cluster.Advance(2s);
+    cluster.HoldCaches("pods");
     (void)cluster.HostWrites();
   }
   void ReleasePods() {
-    cluster.server().ClearFaults();
-    cluster.Advance(65s);  // until the watch is tried again
-    cluster.LetCachesLag(false);
+    cluster.ReleaseCaches();
     Settle();
   }
   // Since the last call: name of each pod that was deleted, and again when it was again.

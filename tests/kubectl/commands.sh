@@ -22,7 +22,9 @@ k() { "$kubectl" "$@"; }
 fail() {
   failures=$((failures + 1))
   printf 'FAIL %s\n     %s\n' "$1" "$2"
-  printf '%s\n' "$out" | head -n 20 | sed 's/^/     | /'
+  # The reason stands at the end, mostly.
+  printf '%s\n' "$out" | awk 'NR <= 5 { print; next } { last[NR] = $0 } NR > 35 { delete last[NR - 30] }
+    END { if (NR > 35) print "..."; for (i = NR > 35 ? NR - 29 : 6; i <= NR; i++) print last[i] }' | sed 's/^/     | /'
 }
 
 # check CODE PATTERN ARGS...: kubectl ARGS ends with CODE and prints something that matches PATTERN (extended regular

@@ -162,7 +162,7 @@ void Store::Trim(Table& table, host::clock::MonoTime now) {
   auto& h = table.history_;
   while (h.size() > kMaxHistory ||
          (h.size() > kMinHistory && now - h.front()->time > kHistoryAge)) {
-    table.floor_ = h.front()->revision;
+    table.floor_ = table.dropped_ = h.front()->revision;
     h.pop_front();
   }
   if (h.size() > kEncodedHistory) h[h.size() - 1 - kEncodedHistory]->DropEncoded();
@@ -178,12 +178,12 @@ void Store::RemoveWaker(Table& table, Waker* waker) {
   std::erase(table.wakers_, waker);
 }
 
-bool Store::EventsAfter(const Table& table, uint64_t cursor, size_t limit,
+bool Store::EventsAfter(const Table& table, uint64_t cursor, bool begun, size_t limit,
                         std::vector<StoreEventPtr>* events, uint64_t* floor) const {
   events->clear();
   const std::lock_guard lock(table.mutex_);
   *floor = table.floor_;
-  if (cursor < table.floor_) return false;
+  if (cursor < (begun ? table.dropped_ : table.floor_)) return false;
   const auto& h = table.history_;
   auto it =
       std::partition_point(h.begin(), h.end(), [&](const auto& e) { return !Above(e, cursor); });
@@ -196,8 +196,10 @@ void Store::Compact() {
   const uint64_t now = revision();
   for (auto& [name, table] : tables_) {
     const std::lock_guard lock(table->mutex_);
-    while (!table->history_.empty() && table->history_.front()->revision <= now)
+    while (!table->history_.empty() && table->history_.front()->revision <= now) {
+      table->dropped_ = table->history_.front()->revision;
       table->history_.pop_front();
+    }
     table->floor_ = now;
   }
 }

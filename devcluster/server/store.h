@@ -110,7 +110,8 @@ class Store {
     mutable std::mutex mutex_;
     std::map<std::string, Slot, std::less<>> objects_;
     std::deque<std::shared_ptr<StoreEvent>> history_;
-    uint64_t floor_ = 0;  // events up to here are forgotten
+    uint64_t floor_ = 0;    // watches can not begin before this
+    uint64_t dropped_ = 0;  // the newest event that is forgotten
     std::vector<Waker*> wakers_;
     std::string name_;
     std::shared_ptr<const host::wire::TypeMeta> type_;  // of the stored form
@@ -167,9 +168,10 @@ class Store {
   // ---- watching ----
   void AddWaker(Table& table, Waker* waker);
   void RemoveWaker(Table& table, Waker* waker);
-  // Events after `cursor`, at most `limit`. False: history no longer reaches back to it; `floor`
-  // says how far it does.
-  bool EventsAfter(const Table& table, uint64_t cursor, size_t limit,
+  // Events after `cursor`, at most `limit`, for a watch that begins there, or one that has `begun`
+  // before. False: history no longer reaches back to it; `floor` says how far it does. A watch that
+  // has begun is only told so when it missed something.
+  bool EventsAfter(const Table& table, uint64_t cursor, bool begun, size_t limit,
                    std::vector<StoreEventPtr>* events, uint64_t* floor) const;
   // Forgets history up to now.
   void Compact();

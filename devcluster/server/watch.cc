@@ -81,6 +81,7 @@ class Watch {
   uint64_t cursor_ = 0;
   uint64_t told_ = 0;  // the client knows of everything up to here
   bool initial_ = false;
+  bool begun_ = false;  // history reached back to where it begins
   bool columns_sent_ = false;
   bool ended_cleanly_ = true;
   MonoTime end_, bookmark_;
@@ -320,10 +321,11 @@ void Watch::Run() {
     if (!resource_.table->held()) {
       const uint64_t seen = state_.store->revision();
       uint64_t floor = 0;
-      if (!state_.store->EventsAfter(*resource_.table, cursor_, kBatch, &events, &floor)) {
+      if (!state_.store->EventsAfter(*resource_.table, cursor_, begun_, kBatch, &events, &floor)) {
         SendExpired(floor);
         break;
       }
+      begun_ = true;
       for (const StoreEventPtr& event : events) {
         good = good && Deliver(*event);
       }

@@ -162,6 +162,17 @@ TEST_F(DevclusterServer, WatchFromForgottenRevisionGetsOneExpiredEvent) {
   EXPECT_TRUE(watch.Next().is_null()) << "the stream goes on";
 }
 
+TEST_F(DevclusterServer, AWatchThatMissedNothingOutlivesACompaction) {
+  WatchStream watch(server_->port(), std::string(kMaps) + "?watch=1&resourceVersion=" +
+                                         std::to_string(server_->ResourceVersion()));
+  api_->Post(kMaps, Map("a"));
+  EXPECT_EQ(watch.Next()["object"]["metadata"]["name"], "a");
+  api_->Post("/api/v1/namespaces", {{"metadata", {{"name", "other"}}}});
+  server_->Compact();
+  api_->Post(kMaps, Map("b"));
+  EXPECT_EQ(watch.Next()["object"]["metadata"]["name"], "b");
+}
+
 TEST_F(DevclusterServer, WatchThatFallsTooFarBehindIsEnded) {
   // Nothing is read while more is written than the socket and the history hold.
   WatchStream watch(server_->port(), std::string(kMaps) + "?watch=1&resourceVersion=" +

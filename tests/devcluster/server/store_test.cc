@@ -81,7 +81,7 @@ TEST_P(StoreTest, ManyWritersGetRevisionsOfTheirOwnInOrder) {
       for (Store::Table* table : {one_, two_}) {
         std::vector<StoreEventPtr> events;
         uint64_t floor = 0;
-        ASSERT_TRUE(store_->EventsAfter(*table, cursor, 10000, &events, &floor));
+        ASSERT_TRUE(store_->EventsAfter(*table, cursor, false, 10000, &events, &floor));
         for (const StoreEventPtr& e : events) {
           if (e->revision <= all) seen.push_back(e->revision);
         }
@@ -125,7 +125,7 @@ TEST_P(StoreTest, TheRevisionInAnObjectIsThatOfItsWrite) {
   for (std::thread& t : writers) t.join();
   std::vector<StoreEventPtr> events;
   uint64_t floor = 0;
-  ASSERT_TRUE(store_->EventsAfter(*one_, 1, 10000, &events, &floor));
+  ASSERT_TRUE(store_->EventsAfter(*one_, 1, false, 10000, &events, &floor));
   ASSERT_EQ(events.size(), size_t{kWriters * 20});
   uint64_t last = 1;
   for (const StoreEventPtr& e : events) {
@@ -190,8 +190,9 @@ TEST_P(DurableStoreTest, GivesBackWhatItHeld) {
   EXPECT_EQ(store_->revision(), revision + 1);
   std::vector<StoreEventPtr> events;
   uint64_t floor = 0;
-  EXPECT_FALSE(store_->EventsAfter(*one_, revision, 10, &events, &floor)) << "history starts anew";
-  EXPECT_TRUE(store_->EventsAfter(*one_, revision + 1, 10, &events, &floor));
+  EXPECT_FALSE(store_->EventsAfter(*one_, revision, false, 10, &events, &floor))
+      << "history starts anew";
+  EXPECT_TRUE(store_->EventsAfter(*one_, revision + 1, false, 10, &events, &floor));
 }
 
 TEST_P(DurableStoreTest, AFailedWriteLeavesNoTraceAndItsKeyFree) {

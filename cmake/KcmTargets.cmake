@@ -55,9 +55,18 @@ function(kcm_plugin_links name)
   set_target_properties(${name} PROPERTIES PREFIX "" LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plugin.map)
   target_link_options(${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plugin.map
     -Wl,--gc-sections -Wl,--exclude-libs,ALL)
-  if(NOT KCM_FLAVOUR MATCHES "asan|tsan")
-    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  if(KCM_FLAVOUR MATCHES "asan|tsan")
+    return()
   endif()
+  target_link_options(${name} PRIVATE -Wl,-z,defs)
+  # The host reads, checks and copies the whole file at every load: what only a debugger wants stands
+  # beside it, where gdb looks for it.
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory .debug
+    COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE_NAME:${name}> .debug/$<TARGET_FILE_NAME:${name}>.debug
+    COMMAND ${CMAKE_OBJCOPY} --strip-unneeded --add-gnu-debuglink=.debug/$<TARGET_FILE_NAME:${name}>.debug
+      $<TARGET_FILE_NAME:${name}>
+    WORKING_DIRECTORY $<TARGET_FILE_DIR:${name}> VERBATIM)
 endfunction()
 
 function(kcm_test)

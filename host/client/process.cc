@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "host/client/socket_deadline.h"
+#include "host/file/open_limit.h"
 
 extern char** environ;
 
@@ -83,7 +83,7 @@ Status Collect(int fd, SocketDeadline deadline, std::string* out) {
 // Its output may end long before it does.
 Status AwaitEnd(pid_t pid, SocketDeadline deadline) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return MakeError(Code::kInternal, std::string("pidfd: ") + std::strerror(errno));
+  if (fd < 0) return MakeError(Code::kInternal, "pidfd: " + file::ErrnoText(errno));
   pollfd p{fd, POLLIN, 0};
   int ready = 0;
   do {
@@ -100,7 +100,7 @@ Result<ProcessResult> RunProcess(const std::string& command, const std::vector<s
                                  clock::Duration limit) {
   int fds[2];
   if (::pipe2(fds, O_CLOEXEC) != 0)
-    return MakeError(Code::kInternal, std::string("pipe: ") + std::strerror(errno));
+    return MakeError(Code::kInternal, "pipe: " + file::ErrnoText(errno));
   std::vector<std::string> argv = {command};
   argv.insert(argv.end(), args.begin(), args.end());
   pid_t pid = 0;
@@ -108,7 +108,7 @@ Result<ProcessResult> RunProcess(const std::string& command, const std::vector<s
   ::close(fds[1]);
   if (error != 0) {
     ::close(fds[0]);
-    return MakeError(error == ENOENT ? Code::kNotFound : Code::kInternal, std::strerror(error));
+    return MakeError(error == ENOENT ? Code::kNotFound : Code::kInternal, file::ErrnoText(error));
   }
   ProcessResult result;
   const SocketDeadline deadline = SocketDeadline::In(limit);

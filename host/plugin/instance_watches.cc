@@ -2,6 +2,7 @@
 // Watches of an instance: caches, readable fields, delivery of events, watches added at run time.
 #include <algorithm>
 
+#include "host/client/pause.h"
 #include "host/plugin/call_pool.h"
 #include "host/plugin/entry.h"
 #include "host/plugin/instance.h"
@@ -12,6 +13,8 @@ namespace {
 // A cache that needs more fields lists its resource once more; a server that does not answer must
 // not hold a swap or a new plugin for ever.
 constexpr auto kWidenLimit = std::chrono::minutes(1);
+// client-go looks every 100 ms (spec/host.md 5.5); a swap's pause is to be shorter than that.
+constexpr auto kSyncPoll = std::chrono::milliseconds(10);
 
 // Ends with `outer` or after `limit` of the clock. One thread.
 class LimitedCancellation {
@@ -126,14 +129,10 @@ std::string Instance::Unsynced() const {
 
 bool Instance::WaitSynced(client::Cancellation* cancel, clock::Duration limit) {
   const clock::MonoTime end = env().clock->Monotonic() + limit;
-  // client-go polls every 100 ms too (spec/host.md 5.5).
-  std::mutex mutex;
-  std::condition_variable cv;
   while (!Synced()) {
-    if (cancel->cancelled() || state() == State::kStopped || env().clock->Monotonic() >= end)
+    if (cancel->cancelled() || state() == State::kStopped || env().clock->Monotonic() >= end ||
+        !client::Pause(env().clock, kSyncPoll, cancel))
       return false;
-    std::unique_lock lock(mutex);
-    env().clock->WaitFor(lock, cv, std::chrono::milliseconds(10), [] { return false; });
   }
   return true;
 }

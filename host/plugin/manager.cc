@@ -248,7 +248,13 @@ void Manager::ActivateLate(Plugin& plugin) {
   NotBegun not_begun;
   {
     const std::lock_guard lock(mutex_);
-    if (!started_) return;
+    if (!started_) {
+      // A standby: they are started once more when it begins to lead.
+      if (!informers.ok())
+        environment_.log.Error(informers.error().message, "Error starting caches",
+                               {{"plugin", plugin.name}});
+      return;
+    }
     if (informers.ok()) {
       not_begun = ActivateAll(plugin, false);
     } else {

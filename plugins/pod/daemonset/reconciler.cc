@@ -10,6 +10,7 @@
 #include "plugins/pod/daemonset/status.h"
 #include "plugins/pod/ownership/claim.h"
 #include "plugins/pod/resources.h"
+#include "plugins/pod/status_write.h"
 
 namespace kcm::pod::daemonset {
 
@@ -72,23 +73,15 @@ Status Reconciler::Act() {
   return CleanUpHistory();
 }
 
-// The second attempt keeps what was counted, the generation included: it is the one acted upon.
 Status Reconciler::Report(Acted acted) {
   const Counts counts = CountNodes(set_, fleet_, hash_, now_);
   std::optional<int64_t> observed;
   if (acted == Acted::kYes) observed = set_.generation;
   const bool raises = observed && set_.observed_generation < *observed;
   if (raises || counts != CountsInStatus(set_.root)) {
-    sdk::Edit edit(object_);
-    ApplyStatus(edit.json(), counts, observed);
-    Result<sdk::WholeRef> answer = client_.UpdateStatus(kDaemonSets, edit);
-    if (!answer.ok() && !rules::IsShuttingDown(answer.error())) {
-      const Result<sdk::WholeRef> live = client_.Get(kDaemonSets, set_.ns, set_.name);
-      if (!live.ok()) return live.error();
-      sdk::Edit again(*live);
-      ApplyStatus(again.json(), counts, observed);
-      answer = client_.UpdateStatus(kDaemonSets, again);
-    }
+    const Result<sdk::WholeRef> answer =
+        WriteStatus(client_, kDaemonSets, object_,
+                    [&](nlohmann::json& set) { ApplyStatus(set, counts, observed); });
     if (!answer.ok()) return answer.error();
     Wrote(kDaemonSets, answer->ResourceVersion());
   }

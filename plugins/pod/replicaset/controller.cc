@@ -15,6 +15,7 @@
 #include "plugins/pod/replicaset/declaration.h"
 #include "plugins/pod/resources.h"
 #include "plugins/pod/server_features.h"
+#include "plugins/pod/status_write.h"
 
 namespace kcm::pod::replicaset {
 
@@ -304,21 +305,10 @@ std::vector<sdk::ObjectRef> Controller::RelatedPods(const sdk::WholeRef& owner) 
   return out;
 }
 
-// The second attempt keeps what was computed, observedGeneration included: it is the generation
-// acted upon.
 Status Controller::WriteStatus(Sync& sync, const Counts& counts, const FailureChange& failure) {
-  const sdk::Client client = sync.run.client();
-  sdk::Edit edit(sync.owner);
-  ApplyStatus(edit.json(), counts, failure, sync.now);
-  Result<sdk::WholeRef> answer = client.UpdateStatus(flavour_.resource, edit);
-  if (!answer.ok() && !rules::IsShuttingDown(answer.error())) {
-    const Result<sdk::WholeRef> live =
-        client.Get(flavour_.resource, sync.owner.Namespace(), sync.owner.Name());
-    if (!live.ok()) return live.error();
-    sdk::Edit again(*live);
-    ApplyStatus(again.json(), counts, failure, sync.now);
-    answer = client.UpdateStatus(flavour_.resource, again);
-  }
+  const Result<sdk::WholeRef> answer = pod::WriteStatus(
+      sync.run.client(), flavour_.resource, sync.owner,
+      [&](nlohmann::json& owner) { ApplyStatus(owner, counts, failure, sync.now); });
   if (!answer.ok()) return answer.error();
   Wrote(sync, flavour_.resource, answer->ResourceVersion());
   return Ok();

@@ -3,10 +3,8 @@
 #include "harness/cluster.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -25,17 +23,10 @@ constexpr auto kStartLimit = std::chrono::seconds(120);  // only a hang lasts so
 constexpr auto kStopLimit = std::chrono::seconds(60);
 constexpr auto kStopStep = std::chrono::milliseconds(10);
 
-std::string MakeDir() {
-  std::string pattern = (fs::temp_directory_path() / "kcm-test-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
-  return pattern;
-}
-
 }  // namespace
 
 Cluster::Cluster(Options options)
     : options_(std::move(options)),
-      dir_(MakeDir()),
       clock_(std::make_unique<host::clock::VirtualClock>()),
       impl_(std::make_unique<Impl>()) {
   devcluster::ServerOptions s;
@@ -50,8 +41,8 @@ Cluster::Cluster(Options options)
   for (const std::string& family : options_.plugins)
     fs::copy_file(fs::path(KCM_BUILD_DIR) / "plugins" / ("kcm-" + family + ".so"),
                   plugin_dir() + "/kcm-" + family + ".so");
-  std::ofstream(dir_ + "/kubeconfig") << server_->Kubeconfig("system:kube-controller-manager", "");
-  std::ofstream(dir_ + "/admin.kubeconfig") << server_->Kubeconfig();
+  dir_.Write("kubeconfig", server_->Kubeconfig("system:kube-controller-manager", ""));
+  dir_.Write("admin.kubeconfig", server_->Kubeconfig());
   clock_->AddProbe([this] { return impl_->Idle(*server_); });
   server_->EnableAudit(true);
   if (options_.nodes > 0 || options_.scheduler) {
@@ -75,17 +66,15 @@ Cluster::~Cluster() {
   impl_->nodes_running = false;
   impl_->Disconnect();
   server_->Stop();
-  std::error_code ignored;
-  fs::remove_all(dir_, ignored);
 }
 
 void Cluster::StartHost(const std::vector<std::string>& more_flags) {
   host::main::RunOptions run;
   run.clock = clock_.get();
   run.any_secure_port = true;
-  run.args = {"--kubeconfig=" + dir_ + "/kubeconfig",
-              "--authentication-kubeconfig=" + dir_ + "/admin.kubeconfig",
-              "--authorization-kubeconfig=" + dir_ + "/admin.kubeconfig",
+  run.args = {"--kubeconfig=" + dir_ / "kubeconfig",
+              "--authentication-kubeconfig=" + dir_ / "admin.kubeconfig",
+              "--authorization-kubeconfig=" + dir_ / "admin.kubeconfig",
               "--bind-address=127.0.0.1",
               "--plugin-dir=" + plugin_dir(),
               "--plugin-watch=false",

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "devcluster/server/server.h"
+#include "harness/temporary_dir.h"
 #include "host/clock/clock.h"
 #include "host/main/run.h"
 #include "kcm/rules/result.h"
@@ -66,8 +67,9 @@ class Cluster {
   // virtual time.
   void Until(const std::string& what, const std::function<bool()>& done,
              std::chrono::nanoseconds limit = 30s, std::chrono::nanoseconds step = 100ms);
-  // From now on caches of a resource ("pods") show nothing new, the host's and the simulated nodes';
-  // time moves all the same. Release: they show what was written meanwhile; returns settled.
+  // From now on caches of a resource ("pods") show nothing new, the host's and the simulated
+  // nodes'; time moves all the same. Release: they show what was written meanwhile; returns
+  // settled.
   void HoldCaches(const std::string& resource);
   void ReleaseCaches();
   // From now on time moves although the host's caches are behind the server (an outage made by the
@@ -133,15 +135,15 @@ class Cluster {
   // in the host has to end with it, else the test fails.
   int StopHost();
   bool host_running() const;
-  std::string plugin_dir() const { return dir_ + "/plugins"; }
-  std::string dir() const { return dir_; }
+  std::string plugin_dir() const { return dir_ / "plugins"; }
+  const std::string& dir() const { return dir_.path(); }
   const std::vector<std::string>& log() const;  // lines of the host so far (copy under lock)
 
  private:
   struct Impl;
   void WaitForStart();
   Options options_;
-  std::string dir_;
+  const TemporaryDir dir_;
   std::unique_ptr<host::clock::VirtualClock> clock_;
   std::unique_ptr<devcluster::Server> server_;
   std::unique_ptr<host::main::Host> host_;

@@ -79,9 +79,8 @@ bool Cluster::Impl::Idle(const devcluster::Server& server) const {
     }
   if (starting || lagging) return true;
   host::main::Host* h = host_running.load();
-  return h == nullptr || h->CachesAtLeast([&](const std::string& resource) {
-    return Needed(server, resource);
-  });
+  return h == nullptr ||
+         h->CachesAtLeast([&](const std::string& resource) { return Needed(server, resource); });
 }
 
 uint64_t Cluster::Impl::Needed(const devcluster::Server& server,
@@ -98,8 +97,7 @@ std::string Cluster::Impl::WhyBusy(const devcluster::Server& server) const {
              " of " + std::to_string(server.ResourceVersion(r));
   if (host::main::Host* h = host_running.load()) {
     out += h->ControllersStarted() ? ", controllers started" : ", controllers not started";
-    out += h->CachesAtLeast(
-               [&](const std::string& resource) { return Needed(server, resource); })
+    out += h->CachesAtLeast([&](const std::string& resource) { return Needed(server, resource); })
                ? ", caches current"
                : ", caches behind";
   }

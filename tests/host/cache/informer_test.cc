@@ -25,7 +25,8 @@ struct WordRecorder : Handler {
     log.push_back(kWords[static_cast<size_t>(n.type)] + std::string(n.object->Name()) +
                   (n.initial ? " initial" : "") + (n.tombstone ? " tombstone" : "") +
                   (n.resync ? " resync" : ""));
-    if (const Informer* i = informer) too_early += i->ResourceVersion() < n.object->ResourceVersion();
+    if (const Informer* i = informer)
+      too_early += i->ResourceVersion() < n.object->ResourceVersion();
   }
   std::vector<std::string> Take() {
     std::lock_guard<std::mutex> lock(mutex);

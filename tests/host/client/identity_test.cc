@@ -3,10 +3,9 @@
 // 13).
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
+#include "harness/temporary_dir.h"
 #include "host/client/cluster.h"
 #include "host/client/discovery.h"
 #include "host/client/service_account_token.h"
@@ -45,19 +44,17 @@ struct Identity : ::testing::Test {
 };
 
 TEST_F(Identity, HOST_10_PathsRelativeToTheKubeconfigAreUsed) {
-  std::string pattern = ::testing::TempDir() + "identityXXXXXX";
-  const std::string dir = mkdtemp(pattern.data());
-  std::filesystem::create_directories(dir + "/pki");
-  std::ofstream(dir + "/pki/ca.crt") << cluster.server->CaPem();
-  std::ofstream(dir + "/config")
-      << "clusters: [{name: k, cluster: {server: '" << cluster.server->url()
-      << "', certificate-authority: pki/ca.crt}}]\n"
-         "contexts: [{name: c, context: {cluster: k}}]\ncurrent-context: c\n";
+  const harness::TemporaryDir dir;
+  dir.Write("pki/ca.crt", cluster.server->CaPem());
+  const std::string file =
+      dir.Write("config", "clusters: [{name: k, cluster: {server: '" + cluster.server->url() +
+                              "', certificate-authority: pki/ca.crt}}]\n"
+                              "contexts: [{name: c, context: {cluster: k}}]\ncurrent-context: c\n");
   const std::string before = std::filesystem::current_path();
   std::filesystem::current_path("/");
-  const Result<Config> config = LoadConfig({.kubeconfig = dir + "/config"});
+  const Result<Config> config = LoadConfig({.kubeconfig = file});
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_EQ(config->ca.file, dir + "/pki/ca.crt");
+  EXPECT_EQ(config->ca.file, dir / "pki/ca.crt");
   const std::shared_ptr<Client> client = With(*config);
   ASSERT_TRUE(client);
   Call version{.verb = Verb::kGet, .raw_path = "/version"};
@@ -66,7 +63,6 @@ TEST_F(Identity, HOST_10_PathsRelativeToTheKubeconfigAreUsed) {
   EXPECT_TRUE(answer.ok() || answer.error().http_status == 401)
       << answer.error().message << ": connected and verified";
   std::filesystem::current_path(before);
-  std::filesystem::remove_all(dir);
 }
 
 TEST_F(Identity, HostNamesAreVerifiedOnLoopbackToo) {

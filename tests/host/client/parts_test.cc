@@ -4,10 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
+#include "harness/temporary_dir.h"
 #include "host/client/credentials.h"
 #include "host/client/discovery_parse.h"
 #include "host/client/http_exchange.h"
@@ -131,21 +128,8 @@ TEST(UserAgent, HasThePartsOfTheReference) {
   EXPECT_TRUE(UserAgent("", "", "", "").ends_with(" kubernetes/unknown"));
 }
 
-struct Files {
-  Files() {
-    std::string pattern = ::testing::TempDir() + "clientXXXXXX";
-    path = mkdtemp(pattern.data());
-  }
-  ~Files() { std::filesystem::remove_all(path); }
-  std::string Write(const std::string& name, const std::string& text) const {
-    std::ofstream(path + "/" + name) << text;
-    return path + "/" + name;
-  }
-  std::string path;
-};
-
 TEST(TokenFile, IsReadAgainAfterFiftySecondsAndKeepsTheLastGoodOne) {
-  Files files;
+  const harness::TemporaryDir files;
   clock::VirtualClock clock;
   const std::string path = files.Write("token", " A\n");
   TokenFile token(path, &clock, log::Logger());
@@ -158,7 +142,7 @@ TEST(TokenFile, IsReadAgainAfterFiftySecondsAndKeepsTheLastGoodOne) {
   files.Write("token", "");
   clock.Advance(1min);
   EXPECT_EQ(*token.Get(), "B");
-  TokenFile never(files.path + "/none", &clock, log::Logger());
+  TokenFile never(files / "none", &clock, log::Logger());
   EXPECT_FALSE(never.Get().ok());
 }
 
@@ -180,7 +164,7 @@ struct Exec {
                                    return Ok();
                                  }});
   }
-  Files files;
+  const harness::TemporaryDir files;
   clock::VirtualClock clock;
   ExecPair pair;
   std::unique_ptr<Credentials> credentials;

@@ -4,11 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include "harness/temporary_dir.h"
 
 namespace kcm::host::config {
 namespace {
@@ -17,21 +14,12 @@ using testing::HasSubstr;
 
 class LeaderMigrationFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "migrationXXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    dir_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
   std::string Error(const std::string& text) {
     const auto read = ReadLeaderMigration(Write(text));
     return read.ok() ? "" : read.error().message;
   }
-  std::string Write(const std::string& text) {
-    std::ofstream(dir_ + "/m.yaml") << text;
-    return dir_ + "/m.yaml";
-  }
-  std::string dir_;
+  std::string Write(const std::string& text) { return dir_.Write("m.yaml", text); }
+  harness::TemporaryDir dir_;
   const std::string v1_ =
       "kind: LeaderMigrationConfiguration\napiVersion: controllermanager.config.k8s.io/v1\n";
   const std::string beta_ =

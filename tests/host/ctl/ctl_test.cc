@@ -25,7 +25,7 @@ class CtlTest : public http::ServerTest {
  protected:
   void SetUp() override {
     http::ServerTest::SetUp();
-    StartWith(PlainOptions({"--cert-dir=" + dir_, "--authentication-kubeconfig=unused"}));
+    StartWith(PlainOptions({"--cert-dir=" + dir_.path(), "--authentication-kubeconfig=unused"}));
     server_->Handle("/plugins", {.prefix = true},
                     [this](const http::Request& r) { return Answer(r); });
     token_ = Write("token", "token-alice\n");
@@ -54,7 +54,7 @@ class CtlTest : public http::ServerTest {
     out_.clear();
     err_.clear();
     args.push_back("--server=https://127.0.0.1:" + std::to_string(server_->port()));
-    if (trusted) args.push_back("--cert-dir=" + dir_);
+    if (trusted) args.push_back("--cert-dir=" + dir_.path());
     return ctl::Run(
         args, [this](const std::string& t) { out_ += t; },
         [this](const std::string& t) { err_ += t; });
@@ -118,7 +118,7 @@ TEST_F(CtlTest, NobodyListening) {
   const std::string port = std::to_string(server_->port());
   server_->Stop();
   EXPECT_EQ(ctl::Run(
-                {"plugins", "list", "--server=https://127.0.0.1:" + port, "--cert-dir=" + dir_},
+                {"plugins", "list", "--server=https://127.0.0.1:" + port, "--cert-dir=" + dir_.path()},
                 [](const std::string&) {}, [this](const std::string& t) { err_ += t; }),
             1);
   EXPECT_THAT(err_, HasSubstr("is kcm-host running"));

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/temporary_dir.h"
 #include "host/config/configz.h"
 #include "host/http/server.h"
 #include "host/http/tls_client.h"
@@ -64,19 +63,10 @@ class ScriptedReviews : public ReviewClient {
 
 class ServerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "httpXXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    dir_ = pattern;
-  }
-  void TearDown() override {
-    server_.reset();
-    std::filesystem::remove_all(dir_);
-  }
+  void TearDown() override { server_.reset(); }
 
   std::string Write(const std::string& name, const std::string& text) {
-    std::ofstream(dir_ + "/" + name, std::ios::binary) << text;
-    return dir_ + "/" + name;
+    return dir_.Write(name, text);
   }
 
   // Options of a host started with `args`, with delegation to reviews_ and a ready serving pair
@@ -137,7 +127,7 @@ class ServerTest : public testing::Test {
     return lines_;
   }
 
-  std::string dir_;
+  harness::TemporaryDir dir_;
   clock::VirtualClock clock_;
   metric::Registry metrics_;
   ScriptedReviews reviews_;

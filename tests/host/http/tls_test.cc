@@ -106,7 +106,7 @@ TEST_F(Tls, BadFilesStopTheStart) {
 }
 
 TEST_F(Tls, CertDirKeepsTheGeneratedPair) {
-  const std::string certs = dir_ + "/new/certs";
+  const std::string certs = dir_ / "new/certs";
   StartPlain({"--cert-dir=" + certs});
   const std::vector<std::string> names = Hello().chain_names;
   EXPECT_EQ(names.size(), 2u);

@@ -2,6 +2,7 @@
 // disruption-controller in a real host: the scenarios of spec/pod-batch.md section 5. The test
 // makes the pods and their controllers; nothing else runs.
 #include "plugins/pod/jobs.h"
+#include "plugins/pod/widgets.h"
 
 namespace kcm::harness {
 namespace {
@@ -156,32 +157,9 @@ TEST_F(DisruptionOfJob, PDB_07_AnOwnerWithoutScaleFailsSafe) {
 }
 
 TEST_F(Disruption, PDB_08_ACustomResourceWithScaleCounts) {
-  const Json any{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  cluster.Create({{"apiVersion", "apiextensions.k8s.io/v1"},
-                  {"kind", "CustomResourceDefinition"},
-                  {"metadata", {{"name", "widgets.example.com"}}},
-                  {"spec",
-                   {{"group", "example.com"},
-                    {"scope", "Namespaced"},
-                    {"names", {{"plural", "widgets"}, {"singular", "widget"}, {"kind", "Widget"}}},
-                    {"versions",
-                     {{{"name", "v1"},
-                       {"served", true},
-                       {"storage", true},
-                       {"schema",
-                        {{"openAPIV3Schema",
-                          {{"type", "object"}, {"properties", {{"spec", any}, {"status", any}}}}}}},
-                       {"subresources",
-                        {{"scale",
-                          {{"specReplicasPath", ".spec.replicas"},
-                           {"statusReplicasPath", ".status.replicas"}}}}}}}}}}});
+  CreateWidgetKind(cluster);
   cluster.Advance(31s);
-  const Reply widget = cluster.Request("POST", "/apis/example.com/v1/namespaces/default/widgets",
-                                       Json{{"apiVersion", "example.com/v1"},
-                                            {"kind", "Widget"},
-                                            {"metadata", {{"name", "w"}}},
-                                            {"spec", {{"replicas", 10}}}}
-                                           .dump());
+  const Reply widget = CreateWidget(cluster, 10);
   ASSERT_TRUE(widget.ok()) << widget.body.dump();
   CreatePods(4, widget.body);
   CreateBudget({{"maxUnavailable", 7}});

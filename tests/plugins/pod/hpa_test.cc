@@ -2,6 +2,7 @@
 // horizontal-pod-autoscaler-controller in a real host: what its metrics make of it
 // (spec/pod-batch.md section 4).
 #include "plugins/pod/autoscalers.h"
+#include "plugins/pod/widgets.h"
 
 namespace kcm::harness {
 namespace {
@@ -279,32 +280,8 @@ class HpasOfWidgets : public Autoscalers {
  protected:
   // Until the autoscaler of Widget w has found its scale. `scale`: of the CRD.
   void ScaleWidget(const Json& scale, const Json& status) {
-    const Json any{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-    cluster.Create(
-        {{"apiVersion", "apiextensions.k8s.io/v1"},
-         {"kind", "CustomResourceDefinition"},
-         {"metadata", {{"name", "widgets.example.com"}}},
-         {"spec",
-          {{"group", "example.com"},
-           {"scope", "Namespaced"},
-           {"names", {{"plural", "widgets"}, {"singular", "widget"}, {"kind", "Widget"}}},
-           {"versions",
-            {{{"name", "v1"},
-              {"served", true},
-              {"storage", true},
-              {"schema",
-               {{"openAPIV3Schema",
-                 {{"type", "object"}, {"properties", {{"spec", any}, {"status", any}}}}}}},
-              {"subresources", {{"scale", scale}}}}}}}}});
-    ASSERT_TRUE(cluster
-                    .Request("POST", "/apis/example.com/v1/namespaces/default/widgets",
-                             Json{{"apiVersion", "example.com/v1"},
-                                  {"kind", "Widget"},
-                                  {"metadata", {{"name", "w"}}},
-                                  {"spec", {{"replicas", 2}}},
-                                  {"status", status}}
-                                 .dump())
-                    .ok());
+    CreateWidgetKind(cluster, scale);
+    ASSERT_TRUE(CreateWidget(cluster, 2, status).ok());
     Json hpa = Autoscaler(Only(Cpu(50)));
     hpa["spec"]["scaleTargetRef"] = {// of a version that is not served
                                      {"apiVersion", "example.com/v9"},
@@ -315,20 +292,17 @@ class HpasOfWidgets : public Autoscalers {
         "the custom kind is discovered",
         [&] { return Verdict("AbleToScale") == "True SucceededGetScale"; }, 2min, 1s);
   }
-  static Json Paths() {
-    return {{"specReplicasPath", ".spec.replicas"}, {"statusReplicasPath", ".status.replicas"}};
-  }
 };
 
 TEST_F(HpasOfWidgets, HPA_19_AScaleNeedsASelector) {
-  ScaleWidget(Paths(), {{"replicas", 2}});
+  ScaleWidget(WidgetScale(), {{"replicas", 2}});
   EXPECT_EQ(Verdict("ScalingActive"), "False InvalidSelector");
   EXPECT_EQ(Message("ScalingActive"), "the HPA target's scale is missing a selector");
   EXPECT_TRUE(HasHpaEvent("SelectorRequired", "selector is required"));
 }
 
 TEST_F(HpasOfWidgets, ASelectorThatCanNotBeReadIsTold) {
-  Json paths = Paths();
+  Json paths = WidgetScale();
   paths["labelSelectorPath"] = ".status.selector";
   ScaleWidget(paths, {{"replicas", 2}, {"selector", "app in (a"}});
   EXPECT_EQ(Verdict("ScalingActive"), "False InvalidSelector");

@@ -32,12 +32,24 @@ static kcm_cursor metadata(const kcm_controller* self, kcm_object* object, const
   return o->member(o->member(o->member(o->root(object), text("metadata")), text(map)), text(name));
 }
 
+/* Tells the host why. It logs the text beside the key, and kcmctl why shows it. */
+static int32_t fail(kcm_error* error, int32_t code, kcm_str why) {
+  uint64_t length = why.length;
+  if (error == NULL) return code;
+  if (length > error->capacity) { /* cut, but not inside a UTF-8 character */
+    length = error->capacity;
+    while (length > 0 && ((unsigned char)why.data[length] & 0xC0u) == 0x80u) --length;
+  }
+  if (length > 0) memcpy(error->text, why.data, length);
+  error->length = length;
+  return code;
+}
+
 /* create: take the tables, check the configuration, nothing else. Any code but KCM_OK refuses this
  * build. */
 static int32_t create(const kcm_create* args, kcm_controller** out, kcm_error* error) {
   kcm_controller* self = calloc(1, sizeof(*self));
-  (void)error;
-  if (self == NULL) return KCM_ERR_INTERNAL;
+  if (self == NULL) return fail(error, KCM_ERR_INTERNAL, text("out of memory"));
   self->context = args->context;
   self->object = args->host->table(args->context, text(KCM_OBJECT_API_ID));
   self->cache = args->host->table(args->context, text(KCM_CACHE_API_ID));
@@ -79,7 +91,6 @@ static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_out
   kcm_object* map = NULL;
   kcm_answer* answer = NULL;
   int32_t code = self->cache->get(self->context, CONFIGMAPS, run->key, &map);
-  (void)error;
   if (code != KCM_OK || map == NULL) return code; /* gone: nothing to do */
   if (self->object->kind(metadata(self, map, "labels", "example.com/greet")) == KCM_KIND_STRING &&
       self->object->kind(metadata(self, map, "annotations", "example.com/greeting")) ==
@@ -98,15 +109,18 @@ static int32_t reconcile(kcm_controller* self, const kcm_reconcile* run, kcm_out
     /* run->scope ties the request to this key: it is cancelled with the run and recorded for a hot
      * swap. */
     code = self->client->call(self->context, run->scope, &patch, &answer);
-    self->client->answer_release(answer);
     if (code == KCM_OK)
       self->log->write(self->context, run->scope, KCM_LOG_INFO, 2, text("Greeted"), text(""), &pair,
                        1);
-    if (code != KCM_OK && code != KCM_ERR_NOT_FOUND)
+    if (code == KCM_ERR_NOT_FOUND) code = KCM_OK; /* deleted meanwhile */
+    if (code != KCM_OK) {
       outcome->kind = KCM_OUTCOME_RETRY; /* again, with back-off */
+      fail(error, code, answer != NULL ? answer->message : text("the request is not legal"));
+    }
+    self->client->answer_release(answer);
   }
   self->object->release(map); /* what get() gave is ours to release */
-  return KCM_OK;
+  return code;
 }
 
 static void stop(kcm_controller* self) { (void)self; }

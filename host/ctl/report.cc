@@ -78,6 +78,41 @@ std::string WithoutWorkers(const json& controller) {
   return lines;
 }
 
+// What the plugin's file holds when that is not what runs.
+std::string OtherFile(const json& plugin) {
+  if (plugin.contains("directoryFile"))
+    return "\n" + Word(plugin, "name") + ": " + Word(plugin, "file") +
+           " was given to kcmctl plugins swap: a restart of the host loads " +
+           Word(plugin, "directoryFile") + "\n";
+  if (!plugin.contains("fileBuildId")) return {};
+  std::string out = "\n" + Word(plugin, "name") + ": " + Word(plugin, "file") + " holds build " +
+                    Word(plugin, "fileBuildId");
+  if (plugin.contains("fileTakenBack"))
+    out += ", which was taken back (" + Word(plugin, "fileTakenBack") +
+           "): the host leaves it alone until the file's bytes change, but a restart loads it; "
+           "kcmctl plugins swap tries it again\n";
+  else
+    out += ", not the one that runs: a restart of the host loads it, kcmctl plugins swap at once\n";
+  return out;
+}
+
+// Whether a plugin's last error is that of a refused file, which has a line of its own.
+bool OfRefusedFile(const json& report, const json& plugin) {
+  for (const json& f : ListOf(report, "refused"))
+    if (f.at("file") == plugin.at("file") &&
+        f.at("reason").get<std::string>().ends_with(plugin.at("lastError").get<std::string>()))
+      return true;
+  return false;
+}
+
+// NAMESPACE/NAME, or NAME of an object without a namespace.
+bool IsObjectName(const std::string& key) {
+  const size_t slash = key.find('/');
+  if (key.empty() || key.find_first_of(" \t\n") != std::string::npos) return false;
+  return slash == std::string::npos ||
+         (slash > 0 && slash + 1 < key.size() && key.find('/', slash + 1) == std::string::npos);
+}
+
 std::string Due(const json& of, const char* key) {
   const double seconds = of.at(key).get<double>();
   return seconds > 0 ? Number(seconds, "in %.1f s") : "now";
@@ -115,12 +150,9 @@ Result<std::string> PluginTables(const std::string& report) {
                          Count(p, "swaps"),
                          swapped ? Milliseconds(p.at("lastPauseMs").get<double>()) : "-",
                          Word(p, "file")});
-      if (p.contains("lastError"))
+      if (p.contains("lastError") && !OfRefusedFile(r, p))
         errors += "\n" + Word(p, "name") + ": last error: " + Word(p, "lastError") + "\n";
-      if (p.contains("directoryFile"))
-        errors += "\n" + Word(p, "name") + ": " + Word(p, "file") +
-                  " was given to kcmctl plugins swap: a restart of the host loads " +
-                  Word(p, "directoryFile") + "\n";
+      errors += OtherFile(p);
       if (p.contains("underWay")) errors += "\n" + Word(p, "underWay") + "\n";
       for (const json& w : ListOf(p, "waiting"))
         errors += "\n" + Word(w, "controller") + " of " + Word(p, "name") +
@@ -180,18 +212,29 @@ Result<std::string> QueueTables(const std::string& report, const std::string& co
 Result<std::string> WhyText(const std::string& report, const std::string& key) {
   return Over(report, [&](const json& r) -> Result<std::string> {
     Rows rows{{"CONTROLLER", "QUEUE", "STATE", "FAILURES", "DUE"}};
+    std::string errors;
     ForEachQueue(r, [&](const std::string& name, const json& q) {
-      for (const json& k : ListOf(q, "keys"))
-        if (k.at("key").get<std::string>() == key)
-          rows.push_back({name, Word(q, "name"), Word(k, "state"),
-                          std::to_string(k.at("failures").get<int64_t>()), Due(k, "dueInSeconds")});
+      for (const json& k : ListOf(q, "keys")) {
+        if (k.at("key").get<std::string>() != key) continue;
+        rows.push_back({name, Word(q, "name"), Word(k, "state"),
+                        std::to_string(k.at("failures").get<int64_t>()), Due(k, "dueInSeconds")});
+        if (const std::string error = k.value("error", ""); !error.empty())
+          errors += "\n" + name + " failed last with: " + Plain(error) + "\n";
+      }
     });
-    if (rows.size() > 1) return Table(rows);
+    if (rows.size() > 1) return Table(rows) + errors;
+    if (!IsObjectName(key))
+      return MakeError(Code::kInvalid,
+                       Plain(key) +
+                           ": no queue holds this key; give NAMESPACE/NAME, or NAME "
+                           "for an object without a namespace");
     return "No queue holds " + Plain(key) +
-           ": its last reconciles ended well, and controllers wait for the next change of it or of "
-           "what belongs to it.\n"
-           "If one was expected: is its controller active (kcmctl plugins list), and does the log "
-           "name the key?\n";
+           ": nothing is to be done for it, and nothing failed that is to be tried again. If such "
+           "an "
+           "object exists (kubectl get), its last reconciles ended well, or it is of no kind that "
+           "an "
+           "active controller reconciles (kcmctl plugins list); the log names the keys that were "
+           "dropped.\n";
   });
 }
 

@@ -247,9 +247,7 @@ void Controller::StartThreads(const std::shared_ptr<Instance>& instance) {
     for (int i = 0; i < workers; ++i)
       threads_.push_back(
           clock::StartBusyThread(*environment_->clock, "a worker of " + d.name,
-                                 [this, instance, q, queue, retries = d.queues[q].max_retries] {
-                                   Work(*instance, q, *queue, retries);
-                                 }));
+                                 [this, instance, q, queue] { Work(*instance, q, *queue); }));
   }
   for (uint32_t t = 0; t < d.tasks.size(); ++t)
     threads_.push_back(clock::StartBusyThread(
@@ -274,8 +272,7 @@ void Controller::JoinThreads() {
   for (auto& q : shared_.queues) q->Uninterrupt();
 }
 
-void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& queue,
-                      int max_retries) {
+void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& queue) {
   while (std::optional<std::string> key = queue.Get()) {
     if (!shared_.ledger.Ready(*key, instance)) {
       queue.AddAfter(*key, kLedgerRecheck);
@@ -284,14 +281,15 @@ void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& que
     }
     Error error;
     const kcm_outcome outcome = instance.Reconcile(number, *key, queue.NumRequeues(*key), &error);
-    Settle(instance, queue, max_retries, *key, outcome, error);
+    Settle(instance, number, queue, *key, outcome, error);
     queue.Done(*key);
     if (shared_.ledger.size() > kTrimAt) shared_.ledger.Trim(instance);
   }
 }
 
-void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_retries,
+void Controller::Settle(Instance& instance, uint32_t number, queue::WorkQueue& queue,
                         const std::string& key, const kcm_outcome& outcome, const Error& error) {
+  const QueueDeclaration& declaration = instance.declaration().queues[number];
   // A run that was cut short is no failure: its key is simply due again.
   const bool failed = outcome.kind >= KCM_OUTCOME_RETRY;
   if (failed && (error.code == Code::kCancelled || instance.state() != State::kActive ||
@@ -300,6 +298,7 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
     return;
   }
   runs_.fetch_add(1, std::memory_order_relaxed);
+  if (!failed) shared_.errors.Ended(declaration.name, key);
   switch (outcome.kind) {
     case KCM_OUTCOME_DONE:
       queue.Forget(key);
@@ -316,12 +315,14 @@ void Controller::Settle(Instance& instance, queue::WorkQueue& queue, int max_ret
       break;
   }
   const int failures = queue.NumRequeues(key);
-  if (max_retries >= 0 && failures >= max_retries) {
+  if (declaration.max_retries >= 0 && failures >= declaration.max_retries) {
+    shared_.errors.Ended(declaration.name, key);
     shared_.log.Error(error.message, "Error syncing, dropping key out of the queue",
                       {{"key", key}});
     queue.Forget(key);
     return;
   }
+  shared_.errors.Failed(declaration.name, key, error.message);
   if (outcome.kind == KCM_OUTCOME_RETRY && IsOnlyAWait(error, failures)) {
     shared_.log.Info(2, "Sync came too early, requeuing",
                      {{"key", key}, {"reason", error.message}});

@@ -115,6 +115,10 @@ class Controller : public std::enable_shared_from_this<Controller> {
     std::string workers_flag;  // without dashes; "" when no flag sets their number
   };
   std::vector<QueueReport> Queues(size_t keys) const;
+  // What the last failed run of this key said; "" when none is known.
+  std::string LastError(const std::string& queue, const std::string& key) const {
+    return shared_.errors.Of(queue, key);
+  }
 
  private:
   std::unique_ptr<queue::WorkQueue> MakeQueue(const QueueDeclaration& d) const;
@@ -123,8 +127,9 @@ class Controller : public std::enable_shared_from_this<Controller> {
   // Throws clock::ThreadError; those that were to be had run then.
   void StartThreads(const std::shared_ptr<Instance>& instance);
   void JoinThreads();
-  void Work(Instance& instance, uint32_t number, queue::WorkQueue& queue, int max_retries);
-  void Settle(Instance& instance, queue::WorkQueue& queue, int max_retries, const std::string& key,
+  // `number`: of the queue, in the instance's declaration.
+  void Work(Instance& instance, uint32_t number, queue::WorkQueue& queue);
+  void Settle(Instance& instance, uint32_t number, queue::WorkQueue& queue, const std::string& key,
               const kcm_outcome& outcome, const Error& error);
   void RunTasks(Instance& instance, uint32_t task, clock::Duration period, clock::Duration first);
   Status StartInstance(const std::shared_ptr<Instance>& instance);

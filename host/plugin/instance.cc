@@ -93,9 +93,7 @@ Status Instance::Control(const std::string& call, clock::Duration limit,
                        clock::NoThreadText(name.substr(0, name.size() - 2), EAGAIN));
   }
   if (answer->code == KCM_OK) return Ok();
-  return MakeError(static_cast<Code>(answer->code),
-                   name + (answer->error.text().empty() ? "code " + std::to_string(answer->code)
-                                                        : answer->error.text()));
+  return MakeError(static_cast<Code>(answer->code), name + answer->error.Reason(answer->code));
 }
 
 Status Instance::Create(client::Cancellation* cancel) {

@@ -21,6 +21,7 @@
 #include "host/plugin/control_calls.h"
 #include "host/plugin/environment.h"
 #include "host/plugin/image.h"
+#include "host/plugin/last_errors.h"
 #include "host/plugin/object_handle.h"
 #include "host/plugin/write_ledger.h"
 #include "host/queue/workqueue.h"
@@ -41,6 +42,7 @@ struct Shared {
   mutable std::shared_mutex queues_mutex;
   std::vector<std::unique_ptr<queue::WorkQueue>> queues;
   WriteLedger ledger;
+  LastErrors errors;
 };
 
 // How an instance reaches the API server: as its build declares it. Kept over a swap where both
@@ -194,7 +196,7 @@ class Instance : public client::Fence,
   // A run's scope is known to Stop from here to there; EndScope waits for calls that the plugin
   // submitted and did not await.
   void BeginScope(kcm_scope* scope);
-  void EndScope(kcm_scope* scope);
+  std::string EndScope(kcm_scope* scope);  // gives its failed_request
   // `call` as in the ABI. `step` and `after` (see ControlCalls) may outlive the caller.
   Status Control(const std::string& call, clock::Duration limit,
                  std::function<int32_t(kcm_error*)> step, std::function<void(int32_t)> after = {});
@@ -282,6 +284,7 @@ struct kcm_scope {
   std::string key;  // empty: a task
   kcm::host::client::Cancellation cancel;
   std::atomic<int> submitted{0};  // calls under way; changes under the instance's wait mutex
+  std::string failed_request;     // why the last one that failed did so; under the same mutex
 };
 
 struct kcm_metric {

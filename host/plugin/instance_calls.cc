@@ -150,6 +150,10 @@ kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags)
         flags, handles());
   Result<client::Answer> answer = client->Do(call);
   RecordWrite(scope, call, answer, before);
+  if (scope != nullptr && !answer.ok()) {
+    const std::lock_guard lock(wait_mutex_);
+    scope->failed_request = answer.error().message;
+  }
   return MakeAnswer(std::move(answer), flags, handles());
 }
 

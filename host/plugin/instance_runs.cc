@@ -13,14 +13,17 @@ void Instance::BeginScope(kcm_scope* scope) {
   if (cancel_.cancelled() || scopes_cancelled_) scope->cancel.Cancel();
 }
 
-void Instance::EndScope(kcm_scope* scope) {
+std::string Instance::EndScope(kcm_scope* scope) {
+  std::string failed_request;
   {
     std::unique_lock lock(wait_mutex_);
     env().clock->Wait(lock, wait_cv_, clock::MonoTime::Max(),
                       [&] { return scope->submitted == 0; });
+    failed_request = std::move(scope->failed_request);
   }
   const std::lock_guard lock(scopes_mutex_);
   scopes_.erase(scope);
+  return failed_request;
 }
 
 kcm_outcome Instance::Reconcile(uint32_t queue, const std::string& key, int failures,
@@ -46,13 +49,13 @@ kcm_outcome Instance::Reconcile(uint32_t queue, const std::string& key, int fail
     code = declaration_->api->reconcile(controller_, &run, &outcome, text.c());
   }
   const bool cut_short = scope.cancel.cancelled();
-  EndScope(&scope);
+  const std::string failed_request = EndScope(&scope);
   if (code != KCM_OK && outcome.kind != KCM_OUTCOME_RETRY) outcome.kind = KCM_OUTCOME_ERROR;
   if (outcome.kind >= KCM_OUTCOME_RETRY)
     *error = MakeError(cut_short        ? Code::kCancelled
                        : code == KCM_OK ? Code::kOk
                                         : static_cast<Code>(code),
-                       text.text());
+                       text.Reason(code, failed_request));
   return outcome;
 }
 
@@ -66,8 +69,9 @@ Status Instance::RunTask(uint32_t task) {
     const Entry entry(shared_->plugin_name, image_->build(), declaration_->name, Role::kTask);
     code = declaration_->api->on_task(controller_, task, &scope, text.c());
   }
-  EndScope(&scope);
-  return code == KCM_OK ? Ok() : Status(MakeError(static_cast<Code>(code), text.text()));
+  const std::string failed_request = EndScope(&scope);
+  if (code == KCM_OK) return Ok();
+  return MakeError(static_cast<Code>(code), text.Reason(code, failed_request));
 }
 
 int32_t Instance::WaitReady(kcm_scope* scope, int64_t timeout_ns, uint32_t (*ready)(void*),

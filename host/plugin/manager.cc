@@ -39,10 +39,11 @@ Manager::Manager(Environment environment, ManagerOptions options)
 
 Manager::~Manager() { (void)Stop(clock::Duration(0)); }
 
-void Manager::Refuse(const std::string& path, const Error& error) {
-  environment_.log.Error(error.message, "Plugin refused", {{"file", path}});
+void Manager::Refuse(const std::string& path, const Error& error, bool said) {
+  if (!said) environment_.log.Error(error.message, "Plugin refused", {{"file", path}});
+  const bool names_it = error.message.find(path) != std::string::npos;
   const std::lock_guard lock(mutex_);
-  refused_[path].second = error.message;
+  refused_[path].second = (names_it ? "" : path + ": ") + error.message;
 }
 
 Result<std::shared_ptr<Image>> Manager::LoadFile(const std::string& path) {
@@ -78,6 +79,8 @@ Result<Manager::Plugin*> Manager::Adopt(const PluginFile& file, std::shared_ptr<
   plugin->name = d.name;
   plugin->file = file.path;
   plugin->stamp = file.stamp;
+  plugin->file_digest = image->digest();
+  plugin->file_build = d.build_id;
   plugin->image = std::move(image);
   Plugin* const raw = plugin.get();
   plugins_.emplace(d.name, std::move(plugin));

@@ -113,12 +113,15 @@ class Manager {
   // Changed by the holder of the claim only, under mutex_; read by it, or under mutex_.
   struct Plugin {
     std::string name;
-    std::string file;  // with `stamp`: guarded by mutex_ alone
+    // These up to `file_refused` are guarded by mutex_ alone.
+    std::string file;
     FileStamp stamp;
+    std::string file_digest, file_build;  // what `file` held when its content was last looked at
+    bool file_refused = false;  // that was not taken: the next look at the file is another try
     std::shared_ptr<Image> image, previous;  // previous: during probation
     // Where these two came from when SwapFile was given them; "" when `file` was it.
     std::string given, previous_given;
-    std::shared_ptr<Image> incoming;         // of a swap under way: its names are taken
+    std::shared_ptr<Image> incoming;  // of a swap under way: its names are taken
     std::map<std::string, std::shared_ptr<Controller>> controllers;
     std::shared_ptr<Controller> preparing;  // not among `controllers` yet, for reports
     std::optional<Operation> operation;     // changed under mutex_ by whoever takes the claim
@@ -128,6 +131,11 @@ class Manager {
     clock::Duration last_pause{0};
     uint32_t swaps = 0;
     std::string last_error;
+    // The build that the last swap brought and that was taken back again, and why.
+    struct TakenBack {
+      std::string digest, build, why;
+    };
+    std::optional<TakenBack> taken_back;
     // Controllers that could not be prepared or started after the start of the host.
     struct Retry {
       std::string error;
@@ -213,16 +221,22 @@ class Manager {
   bool LookAt(const PluginFile& file, const std::set<std::string>& present, Works* begun);
   bool TakeIn(const PluginFile& file, const std::set<std::string>& present,
               std::shared_ptr<Image> image, Works* begun);
-  void Remember(const PluginFile& file, const Status& result);
+  // `said`: a failure is in the log already.
+  void Remember(const PluginFile& file, const Status& result, bool said = false);
   bool UnloadVanished(const std::set<std::string>& present, bool confirm_removal, Works* begun);
   // Steps of SwapTo.
   void ExchangeControllers(Plugin& plugin, const PluginDeclaration& from);
   void BeginProbation(Plugin& plugin, std::shared_ptr<Image> old);
   bool CheckProbation(const std::string& name);  // true: look again
   void SwapBack(Plugin& plugin, const std::string& problem);
-  // `given`: the file of SwapFile, for reports.
-  Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation,
-                std::string given = {});
+  struct SwapOrder {
+    bool probation = true;
+    std::string given = {};   // the file of SwapFile, for reports
+    std::string undoes = {};  // a rollback: why the present build is taken back
+  };
+  Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, SwapOrder order);
+  // `what` keeps on running, `file` is looked at again when it changes. REQUIRES: mutex_ held.
+  void SayUnchanged(const Plugin& plugin) const;
   Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image,
                          clock::Duration* pause);
   void CountHeld(const Plugin& plugin, const std::string& controller, const SwapReport& report);
@@ -232,7 +246,7 @@ class Manager {
   void Maintain();
   static std::string ProbationProblem(const std::vector<std::shared_ptr<Controller>>& controllers);
   void RetryDrops();
-  void Refuse(const std::string& path, const Error& error);
+  void Refuse(const std::string& path, const Error& error, bool said = false);
 
   Environment environment_;
   ManagerOptions options_;

@@ -23,6 +23,11 @@ std::string Manager::Report(size_t keys_per_queue) const {
         {"state", p->previous ? "probation" : "running"},
         {"lastPauseMs", std::chrono::duration<double, std::milli>(p->last_pause).count()}};
     if (!p->given.empty()) j["directoryFile"] = p->file;  // what a restart loads
+    if (!p->file_refused && !p->file_digest.empty() && p->file_digest != p->image->digest()) {
+      j["fileBuildId"] = p->file_build;
+      if (p->taken_back && p->taken_back->digest == p->file_digest)
+        j["fileTakenBack"] = p->taken_back->why;
+    }
     if (!p->last_error.empty()) j["lastError"] = p->last_error;
     if (p->operation) j["underWay"] = UnderWay(*p);
     for (const auto& [controller_name, retry] : p->retries) {
@@ -49,7 +54,8 @@ std::string Manager::Report(size_t keys_per_queue) const {
           jq["keys"].push_back({{"key", k.key},
                                 {"state", k.state},
                                 {"failures", k.failures},
-                                {"dueInSeconds", std::chrono::duration<double>(k.due_in).count()}});
+                                {"dueInSeconds", std::chrono::duration<double>(k.due_in).count()},
+                                {"error", k.failures > 0 ? c->LastError(q.name, k.key) : ""}});
         jc["queues"].push_back(std::move(jq));
       }
       j["controllers"].push_back(std::move(jc));

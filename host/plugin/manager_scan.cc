@@ -25,15 +25,26 @@ bool Manager::SeenBefore(const PluginFile& file, const Plugin* owner) const {
   return refused != refused_.end() && refused->second.first == file.stamp;
 }
 
-void Manager::Remember(const PluginFile& file, const Status& result) {
-  if (!result.ok()) Refuse(file.path, result.error());
+void Manager::Remember(const PluginFile& file, const Status& result, bool said) {
+  if (!result.ok()) Refuse(file.path, result.error(), said);
   const std::lock_guard lock(mutex_);
+  Plugin* const owner = OwnerOf(file.path);
+  if (owner != nullptr) owner->file_refused = !result.ok();
   if (result.ok()) {
     refused_.erase(file.path);
     return;
   }
   refused_[file.path].first = file.stamp;
-  if (Plugin* owner = OwnerOf(file.path)) owner->stamp = file.stamp;
+  if (owner != nullptr) owner->stamp = file.stamp;
+}
+
+void Manager::SayUnchanged(const Plugin& plugin) const {
+  environment_.log.Info(
+      0, "Plugin file was written again with the bytes it had, the other build keeps running",
+      {{"plugin", plugin.name},
+       {"file", plugin.file},
+       {"inFile", plugin.file_build},
+       {"running", plugin.image->declaration().build_id}});
 }
 
 // A file that is new or changed: touched only, a new plugin, or another build of one that is
@@ -43,7 +54,7 @@ bool Manager::TakeIn(const PluginFile& file, const std::set<std::string>& presen
   const std::string name = image->declaration().name;
   std::optional<Claim> claim;
   Status s = Ok();
-  bool fresh = false, same = false;
+  bool fresh = false;
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return false;
@@ -70,10 +81,16 @@ bool Manager::TakeIn(const PluginFile& file, const std::set<std::string>& presen
       target.file = file.path;
       target.stamp = file.stamp;
       target.missing_since = {};
-      same = image->digest() == target.image->digest();  // touched or renamed, not changed
-      if (same) {
+      // Touched, renamed or written again. The running build may be another one: an operator has
+      // swapped or rolled back by hand, or this build has failed its probation.
+      const bool unchanged = image->digest() == target.file_digest && !target.file_refused;
+      target.file_digest = image->digest();
+      target.file_build = image->declaration().build_id;
+      if (image->digest() == target.image->digest()) {
         target.last_error.clear();  // of a build that this one's file has replaced again
         target.given.clear();       // tried by hand, installed now
+      } else if (unchanged) {
+        SayUnchanged(target);
       } else {
         claim.emplace(Take(target, "swap"));
       }
@@ -102,7 +119,7 @@ bool Manager::TakeIn(const PluginFile& file, const std::set<std::string>& presen
   // Held by the call alone, so that a refused build can be unmapped at once.
   auto build = std::make_shared<std::shared_ptr<Image>>(std::move(image));
   begun->push_back(Begin(*std::move(claim), [this, file, build](Claim& c) {
-    Remember(file, SwapTo(*c, std::move(*build), true));
+    Remember(file, SwapTo(*c, std::move(*build), {}), true);
   }));
   return false;
 }

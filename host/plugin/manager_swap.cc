@@ -204,13 +204,12 @@ Status Manager::Announce(Plugin& plugin, const std::shared_ptr<Image>& image) {
   return Ok();
 }
 
-Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probation,
-                       std::string given) {
+Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, SwapOrder order) {
   const PluginDeclaration to = image->declaration();  // a copy: `image` moves on
   const PluginDeclaration from = plugin.image->declaration();
-  if (Status s = Announce(plugin, image); !s.ok()) return s;
   clock::Duration pause{0};
-  Status swapped = SwapControllers(plugin, image, &pause);
+  Status swapped = Announce(plugin, image);
+  if (swapped.ok()) swapped = SwapControllers(plugin, image, &pause);
   swaps_.With({plugin.name, swapped.ok() ? "success" : "failure"}).Add();
   {
     const std::lock_guard lock(mutex_);
@@ -218,8 +217,9 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
     plugin.incoming.reset();
   }
   if (!swapped.ok()) {
-    environment_.log.Error(swapped.error().message, "Swap failed, the old build keeps running",
-                           {{"plugin", plugin.name}, {"build", to.build_id}});
+    environment_.log.Error(
+        swapped.error().message, "Swap failed, the old build keeps running",
+        {{"plugin", plugin.name}, {"build", to.build_id}, {"file", image->file()}});
     if (image != plugin.previous) Drop(std::move(image));
     return swapped;
   }
@@ -228,7 +228,10 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
   {
     const std::lock_guard lock(mutex_);
     plugin.given.swap(plugin.previous_given);
-    if (image != plugin.previous) plugin.given = std::move(given);
+    if (image != plugin.previous) plugin.given = std::move(order.given);
+    plugin.taken_back.reset();
+    if (!order.undoes.empty())
+      plugin.taken_back = {plugin.image->digest(), from.build_id, order.undoes};
     std::swap(plugin.image, image);  // from here on `image` is the old build
     older = std::exchange(plugin.previous, nullptr);
     plugin.last_pause = pause;
@@ -238,7 +241,7 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
   ExchangeControllers(plugin, from);
   info_.Remove({plugin.name, from.version, from.vendor, from.build_id});
   info_.With({plugin.name, to.version, to.vendor, to.build_id}).Set(1);
-  environment_.log.Info(0, "Plugin swapped",
+  environment_.log.Info(0, order.undoes.empty() ? "Plugin swapped" : "Plugin rolled back",
                         {{"plugin", plugin.name},
                          {"from", from.build_id},
                          {"to", to.build_id},
@@ -249,7 +252,7 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, bool probat
     const std::lock_guard lock(mutex_);
     started = started_;
   }
-  if (probation && started && options_.probation > clock::Duration(0)) {
+  if (order.probation && started && options_.probation > clock::Duration(0)) {
     BeginProbation(plugin, std::move(image));
   } else {
     Drop(std::move(image));
@@ -310,7 +313,7 @@ void Manager::SwapBack(Plugin& plugin, const std::string& problem) {
   environment_.log.Error(problem, "New build fails its probation, going back to the old one",
                          {{"plugin", plugin.name}});
   std::shared_ptr<Image> back = plugin.previous;
-  const Status s = SwapTo(plugin, std::move(back), false);
+  const Status s = SwapTo(plugin, std::move(back), {.probation = false, .undoes = problem});
   const std::lock_guard lock(mutex_);
   plugin.last_error = problem + (s.ok() ? "" : "; rollback failed: " + s.error().message);
   if (s.ok()) return;
@@ -403,19 +406,25 @@ Status Manager::SwapFile(const std::string& file) {
                      file + ": plugin " + name +
                          " is not loaded: put the file into a plugin directory to add it");
   if (!claim.ok()) return claim.error();
-  return SwapTo(**claim, *std::move(image), true, file);
+  return SwapTo(**claim, *std::move(image), {.given = file});
 }
 
 Status Manager::Rollback(const std::string& name) {
   const Result<Claim> claim = Want(name, "rollback");
   if (!claim.ok()) return claim.error();
-  if (!(*claim)->previous)
-    return MakeError(
-        Code::kNotFound,
-        "plugin " + name +
-            " has no earlier build in memory: its probation is over; install the old file");
+  if (const Plugin& plugin = **claim; !plugin.previous)
+    return MakeError(Code::kNotFound,
+                     plugin.taken_back
+                         ? "plugin " + name + ": build " + plugin.taken_back->build +
+                               " was already taken back (" + plugin.taken_back->why + "), build " +
+                               plugin.image->declaration().build_id +
+                               " runs; to try the other one again, swap its file in"
+                         : "plugin " + name + " has no earlier build in memory: " +
+                               (plugin.swaps == 0 ? "it was not swapped since the host started"
+                                                  : "its probation is over") +
+                               "; install the old file");
   std::shared_ptr<Image> back = (*claim)->previous;
-  return SwapTo(**claim, std::move(back), false);
+  return SwapTo(**claim, std::move(back), {.probation = false, .undoes = "rolled back on request"});
 }
 
 }  // namespace kcm::host::plugin

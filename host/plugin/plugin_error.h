@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace kcm::host::plugin {
 
@@ -20,6 +21,9 @@ class PluginError {
   std::string text() const {
     return std::string(text_, std::min<uint64_t>(c_.length, sizeof(text_)));
   }
+  // The text; of a plugin that gave none, what the host knows: the code (KCM_OK: only an outcome
+  // says that the run failed) and what the run's last failed request was told ("" when none).
+  std::string Reason(int32_t code, std::string_view failed_request = {}) const;
 
  private:
   kcm_error c_{};

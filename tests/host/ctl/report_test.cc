@@ -122,6 +122,54 @@ TEST(CtlReport, WhyFindsTheKeyOrSaysWhatItsAbsenceMeans) {
               HasSubstr("replicaset-controller  replicaset  waiting  3         in 0.2 s"));
   EXPECT_THAT(*WhyText(kReport, "default/web"), Not(HasSubstr("ready")));
   EXPECT_THAT(*WhyText(kReport, "default/gone"), HasSubstr("No queue holds default/gone"));
+  EXPECT_THAT(*WhyText(kReport, "default/gone"), HasSubstr("If such an object exists"));
+}
+
+TEST(CtlReport, WhyRefusesWhatCanBeNoKey) {
+  for (const char* key : {"", "a/b/c", "/web", "default/", "pod default/web", "default//web"}) {
+    SCOPED_TRACE(key);
+    const Result<std::string> text = WhyText(kReport, key);
+    ASSERT_FALSE(text.ok());
+    EXPECT_THAT(text.error().message, HasSubstr("give NAMESPACE/NAME"));
+  }
+  // A vendor's queue may hold keys of any form.
+  EXPECT_TRUE(WhyText(R"({"plugins": [{"name": "p", "controllers": [{"name": "c", "queues": [
+      {"name": "q", "ready": 1, "waiting": 0, "processing": 0, "keys": [
+        {"key": "a/b/c", "state": "ready", "failures": 0, "dueInSeconds": 0.0}]}]}]}]})",
+                      "a/b/c")
+                  .ok());
+}
+
+TEST(CtlReport, WhySaysWhatTheLastFailedRunSaid) {
+  const Result<std::string> text = WhyText(R"({"plugins": [{"name": "p", "controllers": [
+      {"name": "c", "queues": [{"name": "q", "ready": 0, "waiting": 1, "processing": 0, "keys": [
+        {"key": "ns/a", "state": "waiting", "failures": 2, "dueInSeconds": 1.0,
+         "error": "configmaps is\nforbidden"}]}]}]}]})",
+                                           "ns/a");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("\nc failed last with: configmaps is?forbidden\n"));
+}
+
+TEST(CtlReport, AFileThatHoldsAnotherBuildIsNamed) {
+  const std::string report = R"({"plugins": [{"name": "pod", "file": "/p/kcm-pod.so",
+      "version": "1", "vendor": "v", "buildId": "a", "swaps": 2, "state": "running",
+      "lastPauseMs": 1.0, "fileBuildId": "b")";
+  EXPECT_THAT(*PluginTables(report + R"(, "fileTakenBack": "rolled back on request"}]})"),
+              HasSubstr("\npod: /p/kcm-pod.so holds build b, which was taken back (rolled back on "
+                        "request): the host leaves it alone until"));
+  EXPECT_THAT(*PluginTables(report + "}]}"),
+              HasSubstr("\npod: /p/kcm-pod.so holds build b, not the one that runs: a restart of "
+                        "the host loads it"));
+}
+
+TEST(CtlReport, ARefusedFileIsNotNamedTwice) {
+  const Result<std::string> text = PluginTables(R"({"plugins": [{"name": "pod",
+      "file": "/p/kcm-pod.so", "version": "1", "vendor": "v", "buildId": "a", "swaps": 0,
+      "state": "running", "lastPauseMs": 0.0, "lastError": "create: no"}],
+      "refused": [{"file": "/p/kcm-pod.so", "reason": "/p/kcm-pod.so: create: no"}]})");
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, HasSubstr("\nrefused: /p/kcm-pod.so: create: no\n"));
+  EXPECT_THAT(*text, Not(HasSubstr("last error")));
 }
 
 TEST(CtlReport, SwapShowsOnlyWhatChanged) {

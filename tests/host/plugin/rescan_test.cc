@@ -108,6 +108,80 @@ TEST(PluginRescan, ChangedFileIsSwappedATouchedOneIsNot) {
   EXPECT_TRUE(cluster.Problems().empty());
 }
 
+TEST(PluginRescan, ABuildThatWasTakenBackDoesNotComeAgainByATouch) {
+  PluginCluster cluster({Probe("good")});
+  const std::string file = cluster.InDir("good.so");
+  Install(Probe("good_b"), file);
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("b");
+  ASSERT_EQ(MessageOf(cluster.Rollback("probe")), "");
+  EXPECT_EQ(cluster.Plugin("probe")["fileBuildId"], "b");
+  EXPECT_EQ(cluster.Plugin("probe")["fileTakenBack"], "rolled back on request");
+  Install(Probe("good_b"), file);  // the same bytes once more
+  EXPECT_FALSE(cluster.Rescan());
+  const std::string bytes = ReadAll(Probe("good_b"));
+  WriteAll(file, bytes.substr(0, bytes.size() / 2));  // and once more, slowly
+  EXPECT_TRUE(cluster.Rescan());
+  WriteAll(file, bytes);
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("a");
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 2) << "there and back";
+  EXPECT_TRUE(cluster.Logged("was written again with the bytes it had"));
+  EXPECT_TRUE(cluster.Problems().empty());
+  // By hand it may be tried again, and other bytes are other bytes.
+  ASSERT_EQ(MessageOf(cluster.SwapFile(file)), "");
+  EXPECT_FALSE(cluster.Plugin("probe").contains("fileBuildId"));
+  cluster.ExpectStampedBy("b");
+  ASSERT_EQ(MessageOf(cluster.Rollback("probe")), "");
+  Install(Probe("good_c"), file);
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("c");
+  EXPECT_FALSE(cluster.Plugin("probe").contains("fileTakenBack"));
+}
+
+TEST(PluginRescan, ABuildThatFailedItsProbationDoesNotComeAgainByATouch) {
+  PluginCluster cluster({Probe("good")});
+  Install(Probe("fail_reconcile"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  for (int i = 0; i < 5; ++i) cluster.CreateProbe("victim-" + std::to_string(i));
+  cluster.Until(
+      "the old build is back", [&] { return cluster.Plugin("probe")["buildId"] == "a"; }, 10s,
+      500ms);
+  const Json swaps = cluster.Plugin("probe")["swaps"];
+  Install(Probe("fail_reconcile"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], swaps);
+  EXPECT_TRUE(cluster.Plugin("probe").contains("fileTakenBack"));
+  cluster.ExpectStampedBy("a");
+}
+
+TEST(PluginRescan, ABuildGivenByHandStaysWhenTheOldFileIsTouched) {
+  PluginCluster cluster({Probe("good")});
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  Install(Probe("good"), cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.ExpectStampedBy("b");
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 1);
+}
+
+TEST(PluginRescan, ARefusedBuildIsTriedAgainWhenItsFileIsTouched) {
+  PluginCluster cluster({Probe("good")});
+  for (int i = 0; i < 2; ++i) {
+    Install(Probe("fail_create"), cluster.InDir("good.so"));
+    const size_t lines = cluster.log().size();
+    EXPECT_FALSE(cluster.Rescan());
+    int failed = 0, refused = 0;
+    for (size_t n = lines; n < cluster.log().size(); ++n) {
+      failed += cluster.log()[n].find("Swap failed") != std::string::npos;
+      refused += cluster.log()[n].find("Plugin refused") != std::string::npos;
+    }
+    EXPECT_EQ(failed, 1);
+    EXPECT_EQ(refused, 0) << "said twice";
+    ASSERT_EQ(cluster.Problems().size(), 1u);
+    EXPECT_EQ(cluster.Problems()[0].find(cluster.InDir("good.so") + ": "), 0u);
+  }
+}
+
 TEST(PluginRescan, HalfCopiedFileWaits) {
   PluginCluster cluster({Probe("good")});
   const std::string bytes = ReadAll(Probe("good_b"));

@@ -95,5 +95,30 @@ TEST(PluginRuntime, RefusedFilesDoNotKeepOthersFromLoading) {
             0);
 }
 
+// A plugin should say why a run failed. Of one that does not, the host knows what it was told.
+TEST(PluginRuns, AFailureWithoutTextIsExplainedByItsLastRequest) {
+  PluginCluster cluster({Probe("good")});
+  cluster.CreateProbe("quiet", "mute");
+  cluster.Settle();
+  const std::string why =
+      "the plugin gives no reason; its last request that failed: configmaps \"absent\" not found";
+  const auto error_of = [&](const std::string& key) -> std::string {
+    const Json controller = cluster.Controller("probe", "probe-controller");
+    for (const Json& q : controller["queues"])
+      for (const Json& k : q.value("keys", Json::array()))
+        if (k["key"] == key) return k["error"];
+    return "no such key";
+  };
+  EXPECT_EQ(error_of("default/quiet"), why);
+  EXPECT_TRUE(cluster.Logged("the plugin gives no reason; its last request that failed"));
+  // Mended: nothing is said any more.
+  cluster.MergePatch("configmaps", "quiet",
+                     {{"metadata", {{"annotations", {{"kcm.test/probe", "after"}}}}}});
+  cluster.Settle();
+  cluster.Advance(1s);
+  EXPECT_EQ(cluster.StampOf("quiet"), "a");
+  EXPECT_EQ(error_of("default/quiet"), "");
+}
+
 }  // namespace
 }  // namespace kcm::test

@@ -194,7 +194,8 @@ TEST(PluginSwap, RollbackOnRequestWhileTheOldBuildIsThere) {
   PluginCluster cluster({Probe("good")});
   EXPECT_EQ(
       MessageOf(cluster.Rollback("probe")),
-      "plugin probe has no earlier build in memory: its probation is over; install the old file");
+      "plugin probe has no earlier build in memory: it was not swapped since the host started; "
+      "install the old file");
   EXPECT_EQ(MessageOf(cluster.Rollback("absent")),
             "no plugin absent is loaded: see kcmctl plugins list");
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
@@ -202,12 +203,19 @@ TEST(PluginSwap, RollbackOnRequestWhileTheOldBuildIsThere) {
   cluster.ExpectStampedBy("a");
   EXPECT_EQ(cluster.Mapped("good_b.so"), 0);
   EXPECT_GT(cluster.Mapped("good.so"), 0);
+  EXPECT_TRUE(cluster.Logged("Plugin rolled back"));
+  EXPECT_EQ(MessageOf(cluster.Rollback("probe")),
+            "plugin probe: build b was already taken back (rolled back on request), build a runs; "
+            "to try the other one again, swap its file in");
   // The build that came back is an ordinary one: the next swap unmaps it after probation.
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_c"))), "");
   cluster.Advance(kProbation);
   cluster.ExpectStampedBy("c");
   EXPECT_EQ(cluster.Mapped("good.so"), 0);
   EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+  EXPECT_EQ(
+      MessageOf(cluster.Rollback("probe")),
+      "plugin probe has no earlier build in memory: its probation is over; install the old file");
 }
 
 TEST(PluginSwap, BuildsThatMayNotWriteAreFenced) {

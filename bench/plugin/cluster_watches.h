@@ -56,7 +56,6 @@ inline constexpr sdk::Watch kRootCaWatches[] = {
     {.resource = kNamespaces, .fields = kPhase}};
 
 // ---- namespace ----
-inline constexpr sdk::Watch kNamespaceWatches[] = {{.resource = kNamespaces, .fields = kMetadata}};
 inline constexpr Fields kQuotaPods = {"spec.activeDeadlineSeconds",
                                       "spec.priorityClassName",
                                       "spec.overhead",
@@ -102,17 +101,12 @@ inline constexpr sdk::Watch kQuotaWatches[] = {
     {.resource = "resource.k8s.io/v1/deviceclasses", .fields = kQuotaClasses, .flags = kOptional},
     {.resource = "v1/configmaps", .flags = kMetadataOnly},
     {.resource = kSecrets, .flags = kMetadataOnly}};
-inline constexpr sdk::Watch kAccountWatches[] = {{.resource = kNamespaces, .fields = kPhase},
-                                                 {.resource = kAccounts, .fields = kMetadata}};
 inline constexpr Fields kTokenSecrets = {"type", "data[token]", "data[ca.crt]", "data[namespace]"};
 inline constexpr sdk::Watch kAccountTokenWatches[] = {
     {.resource = kSecrets,
      .fields = kTokenSecrets,
      .field_selector = "type=kubernetes.io/service-account-token"},
     {.resource = kAccounts, .fields = kMetadata}};
-inline constexpr Fields kClusterRoles = {"aggregationRule", "rules"};
-inline constexpr sdk::Watch kAggregationWatches[] = {
-    {.resource = "rbac.authorization.k8s.io/v1/clusterroles", .fields = kClusterRoles}};
 // Every place where a pod names a secret: a token that is used is not removed.
 inline constexpr Fields kTokenPods = {
     "spec.imagePullSecrets[].name",

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bench plugin: declares the watches and masks of every controller that a stock
 // kube-controller-manager runs, and does nothing else, so that memory and start-up are measured as
-// if all of them were there.
+// if all of them were there. Those of controllers that exist are their own.
 #include "kcm/sdk/controller.h"
 #include "plugin/cluster_watches.h"
 #include "plugin/node_watches.h"
-#include "plugin/pod_watches.h"
 #include "plugin/storage_watches.h"
+#include "plugins/namespace/clusterrole_aggregation/declaration.h"
+#include "plugins/namespace/namespace/declaration.h"
+#include "plugins/namespace/serviceaccount/declaration.h"
+#include "plugins/pod/cronjob/declaration.h"
+#include "plugins/pod/daemonset/declaration.h"
+#include "plugins/pod/deployment/declaration.h"
+#include "plugins/pod/disruption/declaration.h"
+#include "plugins/pod/hpa/declaration.h"
+#include "plugins/pod/job/declaration.h"
+#include "plugins/pod/podgc/declaration.h"
+#include "plugins/pod/replicaset/declaration.h"
+#include "plugins/pod/replicationcontroller/declaration.h"
+#include "plugins/pod/statefulset/declaration.h"
+#include "plugins/pod/ttl_after_finished/declaration.h"
 
 namespace kcm::bench {
 namespace {
@@ -27,25 +40,26 @@ constexpr sdk::Declaration Stand(std::string_view name, std::span<const sdk::Wat
 }  // namespace
 
 inline constexpr sdk::Declaration kDeploymentController =
-    Stand("bench-deployment", kDeploymentWatches);
+    Stand("bench-deployment", pod::deployment::kWatches);
 inline constexpr sdk::Declaration kReplicasetController =
-    Stand("bench-replicaset", kReplicaSetWatches);
+    Stand("bench-replicaset", pod::replicaset::kWatches);
 inline constexpr sdk::Declaration kReplicationcontrollerController =
-    Stand("bench-replicationcontroller", kReplicationControllerWatches);
+    Stand("bench-replicationcontroller", pod::replicationcontroller::kWatches);
 inline constexpr sdk::Declaration kStatefulsetController =
-    Stand("bench-statefulset", kStatefulSetWatches);
+    Stand("bench-statefulset", pod::statefulset::kWatches);
 inline constexpr sdk::Declaration kDaemonsetController =
-    Stand("bench-daemonset", kDaemonSetWatches);
-inline constexpr sdk::Declaration kJobController = Stand("bench-job", kJobWatches);
-inline constexpr sdk::Declaration kCronjobController = Stand("bench-cronjob", kCronJobWatches);
+    Stand("bench-daemonset", pod::daemonset::kWatches);
+inline constexpr sdk::Declaration kJobController = Stand("bench-job", pod::job::kWatches);
+inline constexpr sdk::Declaration kCronjobController =
+    Stand("bench-cronjob", pod::cronjob::kWatches);
 inline constexpr sdk::Declaration kTtlAfterFinishedController =
-    Stand("bench-ttl-after-finished", kTtlWatches);
+    Stand("bench-ttl-after-finished", pod::ttl_after_finished::kWatches);
 inline constexpr sdk::Declaration kHorizontalPodAutoscalerController =
-    Stand("bench-horizontal-pod-autoscaler", kAutoscalerWatches);
+    Stand("bench-horizontal-pod-autoscaler", pod::hpa::kWatches);
 inline constexpr sdk::Declaration kDisruptionController =
-    Stand("bench-disruption", kDisruptionWatches);
+    Stand("bench-disruption", pod::disruption::kWatches);
 inline constexpr sdk::Declaration kPodGarbageCollectorController =
-    Stand("bench-pod-garbage-collector", kPodGcWatches);
+    Stand("bench-pod-garbage-collector", pod::podgc::kWatches);
 inline constexpr sdk::Declaration kNodeLifecycleController =
     Stand("bench-node-lifecycle", kNodeLifecycleWatches);
 inline constexpr sdk::Declaration kTaintEvictionController =
@@ -93,15 +107,15 @@ inline constexpr sdk::Declaration kCertificatesigningrequestCleanerController =
 inline constexpr sdk::Declaration kRootCaCertificatePublisherController =
     Stand("bench-root-ca-certificate-publisher", kRootCaWatches);
 inline constexpr sdk::Declaration kNamespaceController =
-    Stand("bench-namespace", kNamespaceWatches);
+    Stand("bench-namespace", ns::namespaces::kWatches);
 inline constexpr sdk::Declaration kResourcequotaController =
     Stand("bench-resourcequota", kQuotaWatches);
 inline constexpr sdk::Declaration kServiceaccountController =
-    Stand("bench-serviceaccount", kAccountWatches);
+    Stand("bench-serviceaccount", ns::serviceaccount::kWatches);
 inline constexpr sdk::Declaration kServiceaccountTokenController =
     Stand("bench-serviceaccount-token", kAccountTokenWatches);
 inline constexpr sdk::Declaration kClusterroleAggregationController =
-    Stand("bench-clusterrole-aggregation", kAggregationWatches);
+    Stand("bench-clusterrole-aggregation", ns::clusterrole_aggregation::kWatches);
 inline constexpr sdk::Declaration kLegacyServiceaccountTokenCleanerController =
     Stand("bench-legacy-serviceaccount-token-cleaner", kTokenCleanerWatches);
 

@@ -5,28 +5,17 @@
 
 #include <algorithm>
 
-#include "devcluster/server/api_client.h"
 #include "devcluster/server/gzip.h"
 #include "devcluster/server/http_server.h"
 #include "devcluster/server/objects.h"
-#include "devcluster/server/server.h"
+#include "devcluster/server/served.h"
 #include "devcluster/server/tls.h"
-#include "host/clock/clock.h"
 
 namespace kcm::devcluster::test {
 namespace {
 
-class Extensions : public ::testing::Test {
+class Extensions : public Served {
  protected:
-  void SetUp() override {
-    ServerOptions options;
-    options.tls = false;
-    options.clock = &clock_;
-    server_ = std::make_unique<Server>(options);
-    const Status started = server_->Start();
-    ASSERT_TRUE(started.ok()) << started.error().message;
-    api_ = std::make_unique<ApiClient>(server_->port());
-  }
   void Define(const char* spec_schema, Json annotations = Json::object()) {
     const Json schema = {
         {"type", "object"},
@@ -53,22 +42,18 @@ class Extensions : public ::testing::Test {
            {"versions", Json::array({version})}}}});
     ASSERT_EQ(made.code, 201) << made.body;
   }
-  Reply Make(const char* name, Json spec, const char* query = "") {
+  Reply MakeWidget(const char* name, Json spec, const char* query = "") {
     return api_->Post(std::string(kWidgets) + query, {{"apiVersion", "example.com/v1"},
                                                       {"kind", "Widget"},
                                                       {"metadata", {{"name", name}}},
                                                       {"spec", std::move(spec)}});
   }
-
-  host::clock::VirtualClock clock_;
-  std::unique_ptr<Server> server_;
-  std::unique_ptr<ApiClient> api_;
 };
 
 TEST_F(Extensions, CustomObjectsFollowTheirSchema) {
   Define(
       R"({"type":"object","required":["size"],"properties":{"size":{"type":"string"},"n":{"type":"integer","default":1,"maximum":9}}})");
-  const Reply made = Make("a", {{"size", "small"}, {"zzz", 1}});
+  const Reply made = MakeWidget("a", {{"size", "small"}, {"zzz", 1}});
   ASSERT_EQ(made.code, 201) << made.body;
   EXPECT_EQ(made.json()["spec"], (Json{{"size", "small"}, {"n", 1}}));
   EXPECT_NE(std::find_if(made.headers.begin(), made.headers.end(),
@@ -78,8 +63,8 @@ TEST_F(Extensions, CustomObjectsFollowTheirSchema) {
                                       std::string::npos;
                          }),
             made.headers.end());
-  EXPECT_EQ(Make("b", {{"size", "small"}, {"zzz", 1}}, "?fieldValidation=Strict").code, 400);
-  const Reply refused = Make("c", {{"n", 10}});
+  EXPECT_EQ(MakeWidget("b", {{"size", "small"}, {"zzz", 1}}, "?fieldValidation=Strict").code, 400);
+  const Reply refused = MakeWidget("c", {{"n", 10}});
   EXPECT_EQ(refused.code, 422);
   EXPECT_EQ(refused.json()["message"],
             "Widget.example.com \"c\" is invalid: [spec.size: Required value, spec.n: Invalid "
@@ -137,7 +122,7 @@ TEST_F(Extensions, CustomObjectsObeyTheRulesOfMetadata) {
 
 TEST_F(Extensions, CustomColumnsAreShown) {
   Define(R"({"type":"object","properties":{"size":{"type":"string"}}})");
-  Make("a", {{"size", "small"}});
+  MakeWidget("a", {{"size", "small"}});
   const Json table = api_->Do({"GET", kWidgets, "", "application/json",
                                "application/json;as=Table;v=v1;g=meta.k8s.io"})
                          .json();

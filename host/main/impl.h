@@ -38,6 +38,8 @@ struct Host::Impl {
   Status Serve();
   void BuildManager();
   int WithLease();
+  // A host that has nothing to run leaves the lease to those that have. False: the host ends.
+  bool WaitForPlugin();
   int WithoutLease();
   Status WaitForServer();
   // Has connections to the server ready for a take-over: handshakes are most of its time. Does not
@@ -75,6 +77,7 @@ struct Host::Impl {
   std::unique_ptr<cache::InformerFactory> informers;
   std::unique_ptr<client::Discovery> discovery;
   std::unique_ptr<plugin::Manager> manager;
+  std::mutex look_mutex;  // held where a caller of Host looks at `manager`, and where it goes
   std::unique_ptr<ClientReviews> authentication_reviews, authorization_reviews;
   std::unique_ptr<http::Server> server;
   client::Cancellation stopping;

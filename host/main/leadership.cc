@@ -9,6 +9,7 @@ namespace {
 constexpr auto kHealthLimit = std::chrono::seconds(10);
 constexpr auto kHealthStep = std::chrono::seconds(1);
 constexpr auto kPrepareRetry = std::chrono::seconds(1);
+constexpr auto kPluginStep = std::chrono::seconds(1);  // how often a host without plugins looks
 constexpr int kReadyConnections = 4;
 constexpr auto kConnectLimit = std::chrono::seconds(5);
 
@@ -168,10 +169,25 @@ int Host::Impl::WithoutLease() {
   return code;
 }
 
+bool Host::Impl::WaitForPlugin() {
+  if (!manager->Empty()) return true;
+  log.Warning("The election is left to others until a plugin is loaded");
+  // From here on the directories are watched; without plugins nothing else is prepared.
+  if (!warm.joinable() && !PrepareLoop()) return false;
+  while (manager->Empty()) {
+    std::unique_lock lock(mutex);
+    if (run.clock->WaitFor(lock, cv, kPluginStep,
+                           [this] { return exit_code.has_value() || signals > 0; }))
+      return false;
+  }
+  return true;
+}
+
 int Host::Impl::WithLease() {
   // The elector runs on a thread of its own: signals and fatal errors must not wait for it.
   std::thread election = clock::StartThread("leader election", [&] {
     clock::BusyScope busy(*run.clock);
+    if (!WaitForPlugin()) return;
     const leader::Elector::End end = elector->Run([&] {
       clock::BusyScope leading_busy(*run.clock);
       {

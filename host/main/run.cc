@@ -82,7 +82,12 @@ void Host::Impl::Close() {
   if (informers) informers->Stop();
   if (leader_events) leader_events->Stop();
   server.reset();
-  manager.reset();
+  std::unique_ptr<plugin::Manager> over;
+  {
+    const std::lock_guard lock(look_mutex);
+    over.swap(manager);
+  }
+  over.reset();
   informers.reset();
 }
 
@@ -173,10 +178,16 @@ void Host::Signal() {
 
 bool Host::CachesAtLeast(
     const std::function<uint64_t(const std::string&)>& resource_version_of) const {
-  return ControllersStarted() && impl_->manager->CachesAtLeast(resource_version_of);
+  if (!ControllersStarted()) return false;
+  const std::lock_guard lock(impl_->look_mutex);
+  return impl_->manager && impl_->manager->CachesAtLeast(resource_version_of);
 }
 
-bool Host::ControllersActive() const { return ControllersStarted() && impl_->manager->AllActive(); }
+bool Host::ControllersActive() const {
+  if (!ControllersStarted()) return false;
+  const std::lock_guard lock(impl_->look_mutex);
+  return impl_->manager && impl_->manager->AllActive();
+}
 
 bool Host::ControllersStarted() const {
   const std::lock_guard lock(impl_->mutex);

@@ -135,8 +135,8 @@ Status Manager::Load() {
   for (const std::string& d : options_.dirs) directories += (directories.empty() ? "" : ",") + d;
   if (none)
     environment_.log.Warning(
-        "No plugin is loaded: when this host wins the lease it leads and does nothing until a file "
-        "comes; is --plugin-dir the right directory?",
+        "No plugin is loaded: there is nothing to do until a file comes; is --plugin-dir the right "
+        "directory?",
         {{"directories", directories}});
   return Ok();
 }
@@ -439,6 +439,11 @@ Status Manager::Health(const std::string& controller) const {
         found = it->second;
   }
   return found ? found->Health() : Ok();
+}
+
+bool Manager::Empty() const {
+  const std::lock_guard lock(mutex_);
+  return plugins_.empty();
 }
 
 bool Manager::AllActive() const {

@@ -97,6 +97,7 @@ class Manager {
   // Of one of them; Ok when it was unloaded meanwhile.
   Status Health(const std::string& controller) const;
   bool AllActive() const;
+  bool Empty() const;  // no plugin is loaded
   bool CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const;
   // First error of an activation (start, credentials), empty when none: the host exits 1.
   std::string FatalError() const;

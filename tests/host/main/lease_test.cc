@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 #include <regex>
 #include <thread>
 
 #include "harness/cluster.h"
+#include "harness/temporary_dir.h"
 #include "host/http/tls_client.h"
 #include "kcm/rules/time.h"
 
@@ -27,17 +29,18 @@ Options WithLease() {
 // A host beside the cluster's own, under another name in the audit.
 class Second {
  public:
-  explicit Second(Cluster& cluster) : clock_(cluster.clock()) {
+  explicit Second(Cluster& cluster) : Second(cluster, cluster.plugin_dir(), false) {}
+  Second(Cluster& cluster, const std::string& plugin_dir, bool warm) : clock_(cluster.clock()) {
     host::main::RunOptions run;
     run.clock = &clock_;
     run.program = "second";
     run.any_secure_port = true;
     run.args = {"--kubeconfig=" + cluster.dir() + "/kubeconfig",
-                "--plugin-dir=" + cluster.plugin_dir(),
+                "--plugin-dir=" + plugin_dir,
                 "--plugin-watch=false",
                 "--bind-address=127.0.0.1",
                 "--leader-elect=true",
-                "--warm-standby=false"};
+                std::string("--warm-standby=") + (warm ? "true" : "false")};
     run.out = run.err = [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       log_ += line;
@@ -186,6 +189,38 @@ TEST(Lease, HOST_24_LossEndsTheHostAndAllItsWrites) {
     EXPECT_TRUE(e.method == "GET" || e.user_agent.find("kube-controller-manager/") != 0)
         << e.method << " " << e.uri;
   EXPECT_TRUE(cluster.List("pods").empty());
+}
+
+// It would hold the lease and do nothing, while others could work.
+TEST(Lease, AHostWithoutPluginsLeavesTheElectionToOthers) {
+  for (const bool warm : {false, true}) {
+    SCOPED_TRACE(warm);
+    Options options = WithLease();
+    options.start_host = false;
+    Cluster cluster(options);
+    const TemporaryDir empty;
+    Second second(cluster, empty.path(), warm);
+    const auto held = [&] {
+      return cluster.Find("leases", "kube-controller-manager", "kube-system").has_value();
+    };
+    cluster.Advance(60s);
+    EXPECT_FALSE(held());
+    EXPECT_NE(second.log().find("The election is left to others"), std::string::npos);
+    for (const auto& file : std::filesystem::directory_iterator(cluster.plugin_dir()))
+      std::filesystem::copy(file.path(), empty / file.path().filename().string());
+    std::atomic<bool> looked{false};
+    std::thread look = host::clock::StartBusyThread(cluster.clock(), [&] {
+      (void)second.host().manager()->Rescan();
+      looked = true;
+    });
+    cluster.Until(
+        "the plugin is loaded", [&] { return looked.load(); }, 60s, 10ms);
+    look.join();
+    cluster.Until(
+        "it leads", [&] { return held(); }, 30s, 100ms);
+    cluster.Until(
+        "its controllers work", [&] { return second.host().manager()->AllActive(); }, 60s, 100ms);
+  }
 }
 
 }  // namespace

@@ -37,6 +37,24 @@ class InstanceTest : public testing::Test {
   void Add(const char* key, clock::Duration delay = 0s, bool rate_limited = false) {
     EXPECT_TRUE(instance_->AddKey(0, key, delay, rate_limited).ok());
   }
+  // What the waits of a task and of a reconcile that begin now come to; they have no time to wait.
+  std::vector<int32_t> WaitsThatBeginNow() {
+    static constexpr auto kWait = [](kcm_scope* scope) {
+      return scope->instance->WaitReady(
+          scope, 0, [](void*) -> uint32_t { return 0; }, nullptr);
+    };
+    api_ = *declaration_.api;
+    api_.on_task = [](kcm_controller*, uint32_t, kcm_scope* scope, kcm_error*) -> int32_t {
+      return kWait(scope);
+    };
+    api_.reconcile = [](kcm_controller*, const kcm_reconcile* run, kcm_outcome*,
+                        kcm_error*) -> int32_t { return kWait(run->scope); };
+    declaration_.api = &api_;
+    Error error;
+    const Status task = instance_->RunTask(0);
+    (void)instance_->Reconcile(0, "web", 0, &error);
+    return {static_cast<int32_t>(task.code()), static_cast<int32_t>(error.code)};
+  }
   // "key state seconds" in the order of the queue.
   std::vector<std::string> Keys() {
     std::vector<std::string> out;
@@ -51,6 +69,7 @@ class InstanceTest : public testing::Test {
   clock::VirtualClock clock_;
   Environment environment_;
   ControllerDeclaration declaration_;
+  kcm_controller_api api_{};
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   client::Cancellation cancel_;
   std::shared_ptr<Instance> instance_;
@@ -127,6 +146,19 @@ TEST_F(InstanceTest, WaitEndsWithTimeAndWithCancellation) {
   instance_->CancelAll();
   waits.join();
   EXPECT_EQ(code, KCM_ERR_CANCELLED);
+}
+
+// A task or reconcile that was let go just before a hand-over asked all to end begins after that
+// (design 9); when the hand-over is given up, work goes on.
+TEST_F(InstanceTest, WhatBeginsAfterTheHandOversCancelIsAskedToEnd) {
+  const std::vector<int32_t> waited(2, KCM_ERR_TIMEOUT), ended(2, KCM_ERR_CANCELLED);
+  EXPECT_EQ(WaitsThatBeginNow(), waited);
+  instance_->CancelScopes();
+  EXPECT_EQ(WaitsThatBeginNow(), ended);
+  instance_->AllowScopes();
+  EXPECT_EQ(WaitsThatBeginNow(), waited);
+  instance_->CancelAll();
+  EXPECT_EQ(WaitsThatBeginNow(), ended);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class JobSwapped : public Jobs, public ::testing::WithParamInterface<JobSwapCase
 
   std::set<std::string> ended_;
   WriteCut cut_{cluster, kJobWrites, [](const Json&) { return std::string("pod"); }};
-  PluginSwaps swaps_{cluster, cut_, [this] { EndPods(); }};
+  PluginSwaps swaps_{cluster, cut_, "jobs", "j", [this] { EndPods(); }};
 };
 
 TEST_P(JobSwapped, NothingIsCreatedOrCountedTwice) {

@@ -24,9 +24,15 @@ class PluginSwaps {
     kArrives,  // that it is done; the next one fails
     kIsLost,   // nothing: the connection breaks after it was done
   };
-  // `kubelet` does what is to be done to pods by now, by the test's own way to them.
-  PluginSwaps(Cluster& cluster, WriteCut& cut, std::function<void()> kubelet)
-      : cluster_(cluster), cut_(cut), kubelet_(std::move(kubelet)) {}
+  // `resource` and `name` are of the object that the controllers work for ("jobs", "j"). `kubelet`
+  // does what is to be done to pods by now, by the test's own way to them.
+  PluginSwaps(Cluster& cluster, WriteCut& cut, std::string resource, std::string name,
+              std::function<void()> kubelet)
+      : cluster_(cluster),
+        cut_(cut),
+        resource_(std::move(resource)),
+        name_(std::move(name)),
+        kubelet_(std::move(kubelet)) {}
 
   // Until the controllers rest. How many swaps that took.
   int AfterEachWrite(Answer answer) {
@@ -36,6 +42,7 @@ class PluginSwaps {
       const size_t before = cut_.asked().size();
       cut_.After(static_cast<int>(heard),
                  heard == 0 ? WriteCut::FaultKind::kDropAfter : WriteCut::FaultKind::kDropBefore);
+      Touch();
       WaitForMoreThan(before + heard);
       const bool rests = cut_.asked().size() == before;
       Swap();
@@ -50,6 +57,15 @@ class PluginSwaps {
   }
 
  private:
+  // The build looks at once, not after the back-off that it inherits, and before the kubelet has
+  // done what the build before asked for.
+  void Touch() {
+    cluster_.MergePatch(
+        resource_, name_,
+        {{"metadata", {{"annotations", {{"test.kcm/touched", std::to_string(count_)}}}}}});
+    cluster_.Advance(500ms);
+    cut_.Look();
+  }
   // For longer than the longest back-off (1 000 s): it outlives the builds and grows with each of
   // them.
   void WaitForMoreThan(size_t writes) {
@@ -80,6 +96,7 @@ class PluginSwaps {
 
   Cluster& cluster_;
   WriteCut& cut_;
+  const std::string resource_, name_;
   const std::function<void()> kubelet_;
   int count_ = 0;
 };

@@ -152,21 +152,9 @@ class StatefulSetCut : public StatefulWorkloads, public ::testing::WithParamInte
 };
 
 TEST_P(StatefulSetCut, EverythingIsDoneOnce) {
-  std::vector<std::vector<std::string>> asked;
-  for (int writes = 0;; ++writes) {
-    SCOPED_TRACE("cut after " + std::to_string(writes) + " writes");
-    ASSERT_LT(writes, 60) << "it does not get through";
-    const bool cut = RunCutAfter(writes);
-    ExpectTheEnd();
-    asked.push_back(cut_.asked());
-    if (HasFailure() || !cut) break;
-    CleanUp();
-  }
-  const size_t undisturbed = asked.back().size();
-  EXPECT_GE(undisturbed, Is(Work::kScaleDown) ? 6u : 9u) << "hardly anything was cut";
-  for (size_t i = 0; i < asked.size(); ++i)
-    EXPECT_LE(asked[i].size(), undisturbed + 10)
-        << "cut after " << i << " writes: " << ::testing::PrintToString(asked[i]);
+  cut_.AfterEachWrite(
+      Is(Work::kScaleDown) ? 6u : 9u, [this](int writes) { return RunCutAfter(writes); },
+      [this] { ExpectTheEnd(); }, [this] { CleanUp(); });
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -54,7 +54,7 @@ class StatefulSetSwapped : public StatefulWorkloads,
   }
 
   WriteCut cut_{cluster, kSetWrites, &StatefulSetSwapped::Name};
-  PluginSwaps swaps_{cluster, cut_, [this] { ActAsKubelet(); }};
+  PluginSwaps swaps_{cluster, cut_, "statefulsets", "web", [this] { ActAsKubelet(); }};
 };
 
 TEST_P(StatefulSetSwapped, EverythingIsDoneOnce) {

@@ -89,6 +89,28 @@ class WriteCut {
     return cut;
   }
 
+  // Runs that are cut after 0, 1, 2... writes until one gets through. That one has at least `least`
+  // writes, and no other asks for much more. `run`: RunCutAfter with so many writes; `expect`: what
+  // must be there in the end; `clean_up`: before the next run.
+  void AfterEachWrite(size_t least, const std::function<bool(int)>& run,
+                      const std::function<void()>& expect, const std::function<void()>& clean_up) {
+    std::vector<std::vector<std::string>> asked;
+    for (int writes = 0;; ++writes) {
+      SCOPED_TRACE("cut after " + std::to_string(writes) + " writes");
+      ASSERT_LT(writes, 60) << "it does not get through";
+      const bool cut = run(writes);
+      expect();
+      asked.push_back(asked_);
+      if (::testing::Test::HasFailure() || !cut) break;
+      clean_up();
+    }
+    const size_t undisturbed = asked.back().size();
+    EXPECT_GE(undisturbed, least) << "hardly anything was cut";
+    for (size_t i = 0; i < asked.size(); ++i)
+      EXPECT_LE(asked[i].size(), undisturbed + 10)
+          << "cut after " << i << " writes: " << ::testing::PrintToString(asked[i]);
+  }
+
   // Takes note of what has been asked for since the last call.
   void Look() {
     for (const auto& e : cluster_.Audit()) {

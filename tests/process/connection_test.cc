@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "process/process.h"
 #include "process/tls_endpoint.h"
 #include "process/world.h"
@@ -114,12 +116,17 @@ TEST(Connection, CredentialsThatTheServerRefusesAreNamedWithTheirPlace) {
        "client-certificate " + cert},
       {"nobody", "", "no credentials of user"},
   };
+  const std::string plugins =
+      dir.path() + "/plugins";  // without any it would not ask for the lease
+  std::filesystem::create_directory(plugins);
+  std::filesystem::copy_file(PluginFile("pod"), plugins + "/kcm-pod.so");
   std::vector<std::unique_ptr<Process>> hosts;
   for (const auto& row : rows) {
     const std::string file =
         dir.Write(std::string(row.name) + ".conf", Kubeconfig(world.server().port(), ca, row.user));
     hosts.push_back(std::make_unique<Process>(
-        std::vector<std::string>{HostBinary(), "--kubeconfig=" + file, "--secure-port=0"},
+        std::vector<std::string>{HostBinary(), "--kubeconfig=" + file, "--secure-port=0",
+                                 "--plugin-dir=" + plugins},
         dir.path(), row.name));
   }
   for (size_t i = 0; i < hosts.size(); ++i) {

@@ -50,9 +50,13 @@ TEST(Limits, TooFewOpenFilesEndTheStartAtOnceWithTheFix) {
 
 TEST(Limits, SoftLimitOfOpenFilesIsRaisedToTheHardOne) {
   const harness::TemporaryDir dir;
-  Process host(Limited("ulimit -Sn 100 && ulimit -Hn 400",
-                       {"--master=https://127.0.0.1:1", "--secure-port=0"}),
-               dir.path(), "host");
+  const std::string plugins = dir.path() + "/plugins";
+  std::filesystem::create_directory(plugins);
+  std::filesystem::copy_file(PluginFile("pod"), plugins + "/kcm-pod.so");
+  Process host(
+      Limited("ulimit -Sn 100 && ulimit -Hn 400",
+              {"--master=https://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + plugins}),
+      dir.path(), "host");
   const auto raised = [&] {
     std::istringstream words(ProcLine(host.pid(), "limits", "Max open files"));
     int soft = 0, hard = 0;

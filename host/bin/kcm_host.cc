@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,7 +88,7 @@ int main(int argc, char** argv) {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGUSR1);  // ends the signal thread
+  sigaddset(&set, SIGRTMIN);  // with `over`: ends the signal thread
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
 
   kcm::host::main::RunOptions options;
@@ -97,12 +98,15 @@ int main(int argc, char** argv) {
     ::_exit(code);
   };
   kcm::host::main::Host host(std::move(options));
+  std::atomic<bool> over{false};
   std::thread signals = kcm::host::clock::StartThread("signals", [&] {
     int signal = 0;
-    while (::sigwait(&set, &signal) == 0 && signal != SIGUSR1) host.Signal();
+    while (::sigwait(&set, &signal) == 0 && !over)
+      if (signal != SIGRTMIN) host.Signal();
   });
   const int code = host.Run();
-  ::pthread_kill(signals.native_handle(), SIGUSR1);
+  over = true;
+  ::pthread_kill(signals.native_handle(), SIGRTMIN);
   signals.join();
   kcm::host::plugin::EndProcess(code);
 }

@@ -94,6 +94,20 @@ TEST(Endpoint, HOST_41_VerboseHealthOfTheLeader) {
             HasSubstr("no matches for \"nope\""), EndsWith("healthz check passed\n")));
 }
 
+// Any other signal does what it does to every process (spec/host.md 11.4): none is swallowed, and
+// none takes SIGTERM's effect away.
+TEST(Endpoint, OtherSignalsDoWhatTheyAlwaysDo) {
+  World world({.plugins = {"pod"}});
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGHUP}) {
+    SCOPED_TRACE(signal);
+    const std::string name = "s" + std::to_string(signal);
+    Process& host = world.StartHost(name, {});
+    ASSERT_TRUE(Until(30s, [&] { return host.err().find("\"Starting\"") != std::string::npos; }));
+    host.Signal(signal);
+    EXPECT_EQ(host.Wait(10s), 128 + signal);
+  }
+}
+
 TEST(Endpoint, HOST_26_SigtermEndsAtOnceAndLeavesTheLease) {
   World world({.plugins = {"pod"}});
   Process& host = world.StartHost("a", {});

@@ -65,6 +65,14 @@ void ForEachQueue(
       for (const json& queue : ListOf(controller, "queues")) visit(Word(controller, "name"), queue);
 }
 
+// What is said of a host that does not lead, "" of one that does. One of before does not say.
+std::string Standby(const json& report) {
+  if (report.value("leading", true)) return {};
+  return "This host does not lead: its controllers are prepared and do nothing, its queues are "
+         "empty. Ask the one that holds the lease (kubectl -n kube-system get lease "
+         "kube-controller-manager, unless --leader-elect-resource-name says otherwise).\n";
+}
+
 // A line for each queue of the controller that nobody works on.
 std::string WithoutWorkers(const json& controller) {
   std::string lines;
@@ -169,6 +177,11 @@ Result<std::string> PluginTables(const std::string& report) {
                                Count(c, "generation"), Count(c, "runs"), Count(c, "retries"),
                                Count(c, "errors")});
         errors += idle;
+        if (c.contains("unsynced"))
+          errors += "\n" + Word(c, "name") + " is not active yet, its caches are not filled (" +
+                    Word(c, "unsynced") +
+                    "): does the server have these resources, does RBAC allow to list and watch "
+                    "them? The log says what the server answers\n";
       }
     }
     std::string out = Table(plugins) + "\n" + Table(controllers) + errors;
@@ -177,8 +190,10 @@ Result<std::string> PluginTables(const std::string& report) {
              Word(h, "build") + ") is over and does not return from " + Word(h, "call") + ": " +
              Number(h.at("seconds").get<double>(), "%.1f s") +
              "; its thread and its mapping are kept\n";
-    for (const json& f : ListOf(r, "refused")) out += "\nrefused: " + Word(f, "reason") + "\n";
-    return out;
+    if (!ListOf(r, "refused").empty()) out += "\n";
+    for (const json& f : ListOf(r, "refused")) out += "refused: " + Word(f, "reason") + "\n";
+    const std::string standby = Standby(r);
+    return out + (standby.empty() ? "" : "\n" + standby);
   });
 }
 
@@ -203,7 +218,7 @@ Result<std::string> QueueTables(const std::string& report, const std::string& co
                        "no controller " + controller +
                            " with queues; there are: " + (names.empty() ? "none" : names));
     }
-    std::string out = Table(queues);
+    std::string out = Standby(r) + Table(queues);
     if (keys.size() > 1) out += "\n" + Table(keys);
     return out;
   });
@@ -228,6 +243,7 @@ Result<std::string> WhyText(const std::string& report, const std::string& key) {
                        Plain(key) +
                            ": no queue holds this key; give NAMESPACE/NAME, or NAME "
                            "for an object without a namespace");
+    if (const std::string standby = Standby(r); !standby.empty()) return standby;
     return "No queue holds " + Plain(key) +
            ": nothing is to be done for it, and nothing failed that is to be tried again. If such "
            "an "

@@ -61,7 +61,7 @@ http::Response ServeAdmin(plugin::Manager& manager, const http::Request& request
     return http::StatusError(405, "MethodNotAllowed", "use GET /plugins or POST below it", false);
   if (request.path == "/plugins/rescan") {
     (void)manager.Rescan();
-    return Answer(Ok());
+    return Answer(manager.Directories());
   }
   if (request.path == "/plugins/swap") {
     const nlohmann::json body = nlohmann::json::parse(request.body, nullptr, false);
@@ -73,13 +73,14 @@ http::Response ServeAdmin(plugin::Manager& manager, const http::Request& request
       return http::StatusError(
           400, "BadRequest", "\"file\" must be an absolute path on the host's machine, got " + file,
           false);
-    return Answer(manager.SwapFile(file));
+    return Answer(manager.SwapFile(file, "user " + request.user.name));
   }
   constexpr std::string_view kPrefix = "/plugins/", kSuffix = "/rollback";
   if (request.path.starts_with(kPrefix) && request.path.ends_with(kSuffix) &&
       request.path.size() > kPrefix.size() + kSuffix.size())
-    return Answer(manager.Rollback(request.path.substr(
-        kPrefix.size(), request.path.size() - kPrefix.size() - kSuffix.size())));
+    return Answer(manager.Rollback(
+        request.path.substr(kPrefix.size(), request.path.size() - kPrefix.size() - kSuffix.size()),
+        "user " + request.user.name));
   return http::StatusError(404, "NotFound", "no such admin path: " + request.path, false);
 }
 

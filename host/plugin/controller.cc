@@ -405,6 +405,11 @@ void Controller::ResetCounts() {
   errors_ = 0;
 }
 
+std::string Controller::Unsynced() const {
+  const std::shared_ptr<Instance> instance = Current();
+  return instance ? instance->Unsynced() : std::string();
+}
+
 bool Controller::CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const {
   std::shared_ptr<Instance> instance;
   {

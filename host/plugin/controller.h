@@ -115,6 +115,8 @@ class Controller : public std::enable_shared_from_this<Controller> {
     std::string workers_flag;  // without dashes; "" when no flag sets their number
   };
   std::vector<QueueReport> Queues(size_t keys) const;
+  // Caches that are not filled yet, "" when all are: what an activation waits for.
+  std::string Unsynced() const;
   // What the last failed run of this key said; "" when none is known.
   std::string LastError(const std::string& queue, const std::string& key) const {
     return shared_.errors.Of(queue, key);

@@ -43,30 +43,39 @@ void Manager::Refuse(const std::string& path, const Error& error, bool said) {
   if (!said) environment_.log.Error(error.message, "Plugin refused", {{"file", path}});
   const bool names_it = error.message.find(path) != std::string::npos;
   const std::lock_guard lock(mutex_);
-  refused_[path].second = (names_it ? "" : path + ": ") + error.message;
+  Refusal& refusal = refused_[path];
+  refusal.why = (names_it ? "" : path + ": ") + error.message;
+  refusal.blocked_by = error.code == Code::kAlreadyExists ? error.cause : "";
 }
 
 Result<std::shared_ptr<Image>> Manager::LoadFile(const std::string& path) {
   return Image::Load(path, {private_dir_, options_.trust_key, options_.admit});
 }
 
+Error Manager::Taken(const std::string& file, const std::string& name, const std::string& by) {
+  Error e = MakeError(Code::kAlreadyExists, file + ": plugin " + name + " is already loaded from " +
+                                                by + ": keep one of the two files");
+  e.cause = by;
+  return e;
+}
+
 // kUnavailable: the other plugin is just being changed, it may give the name up.
 Status Manager::CheckNames(const Image& image, const std::string& replaces) const {
   for (const auto& [name, plugin] : plugins_) {
     if (name == replaces) continue;
-    if (name == image.declaration().name)
-      return MakeError(Code::kAlreadyExists, image.file() + ": plugin " + name +
-                                                 " is already loaded from " + plugin->file +
-                                                 ": keep one of the two files");
+    if (name == image.declaration().name) return Taken(image.file(), name, plugin->file);
     for (const Image* loaded : {plugin->image.get(), plugin->incoming.get()}) {
       if (loaded == nullptr) continue;
       for (const ControllerDeclaration& have : loaded->declaration().controllers)
         for (const ControllerDeclaration& want : image.declaration().controllers)
-          if (have.name == want.name)
-            return MakeError(plugin->operation ? Code::kUnavailable : Code::kAlreadyExists,
-                             image.file() + ": controller " + want.name +
-                                 " is already declared by " + plugin->file +
-                                 ": remove one of the two plugins");
+          if (have.name == want.name) {
+            Error e =
+                MakeError(plugin->operation ? Code::kUnavailable : Code::kAlreadyExists,
+                          image.file() + ": controller " + want.name + " is already declared by " +
+                              plugin->file + ": remove one of the two plugins");
+            e.cause = plugin->file;
+            return e;
+          }
     }
   }
   return Ok();
@@ -121,7 +130,7 @@ Status Manager::Load() {
       Refuse(file.path, s.error());
       if (s.code() == Code::kUnavailable) continue;  // still being copied: to be looked at again
       const std::lock_guard lock(mutex_);
-      refused_[file.path].first = file.stamp;
+      refused_[file.path].stamp = file.stamp;
     }
   }
   bool none = false;
@@ -272,8 +281,7 @@ void Manager::ActivateLate(Plugin& plugin) {
 void Manager::Activated(const std::string& plugin, const std::shared_ptr<Controller>& controller,
                         bool at_start, const Status& result) {
   if (result.code() == Code::kCancelled) return;
-  if (at_start) {
-    if (result.ok()) return;
+  if (at_start && !result.ok()) {
     environment_.log.Error(result.error().message, "Error initializing a controller",
                            {{"controller", controller->name()}});
     {
@@ -412,8 +420,8 @@ std::vector<const ControllerDeclaration*> Manager::Declarations() const {
 std::vector<std::string> Manager::Problems() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> out;
-  for (const auto& [path, why] : refused_)
-    if (!why.second.empty()) out.push_back(why.second);
+  for (const auto& [path, refusal] : refused_)
+    if (!refusal.why.empty()) out.push_back(refusal.why);
   return out;
 }
 

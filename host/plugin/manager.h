@@ -83,11 +83,13 @@ class Manager {
   // unloaded (at once when `confirm_removal` is false); returns when that is done. True: look again
   // soon (something was incomplete, a removal is not confirmed, a plugin was busy).
   bool Rescan(bool confirm_removal = true);
+  // kUnavailable: a directory that can not be looked at, and why. Ok otherwise.
+  Status Directories();
   // Swaps in this file (kcmctl). It must declare a loaded plugin. kConflict: an operation on the
-  // plugin is under way; says which and since when.
-  Status SwapFile(const std::string& file);
-  // Back to the build before the last swap, while it is still there. kConflict as above.
-  Status Rollback(const std::string& plugin);
+  // plugin is under way; says which and since when. `by`: who asked, for the log.
+  Status SwapFile(const std::string& file, const std::string& by = "");
+  // Back to the last build that has proven itself, while it is still there. kConflict as above.
+  Status Rollback(const std::string& plugin, const std::string& by = "");
 
   std::vector<const ControllerDeclaration*> Declarations()
       const;                                  // of loaded plugins; valid until the next swap
@@ -119,7 +121,8 @@ class Manager {
     FileStamp stamp;
     std::string file_digest, file_build;  // what `file` held when its content was last looked at
     bool file_refused = false;  // that was not taken: the next look at the file is another try
-    std::shared_ptr<Image> image, previous;  // previous: during probation
+    // `previous`, during probation: the last build that had passed its own, where a rollback leads.
+    std::shared_ptr<Image> image, previous;
     // Where these two came from when SwapFile was given them; "" when `file` was it.
     std::string given, previous_given;
     std::shared_ptr<Image> incoming;  // of a swap under way: its names are taken
@@ -193,6 +196,8 @@ class Manager {
                        const std::function<void(std::vector<std::string>)>& stuck);
 
   Result<std::shared_ptr<Image>> LoadFile(const std::string& path);
+  // kAlreadyExists; Error::cause is the other file.
+  static Error Taken(const std::string& file, const std::string& name, const std::string& by);
   Status CheckNames(const Image& image, const std::string& replaces) const;  // REQUIRES: mutex_
   // A plugin of this image in the registry. REQUIRES: mutex_ held.
   Result<Plugin*> Adopt(const PluginFile& file, std::shared_ptr<Image> image);
@@ -216,9 +221,11 @@ class Manager {
   // Says once what keeps a directory from being looked at, seldom again, and once when that is
   // over. REQUIRES: scan_mutex_ held.
   void SayDirectory(const std::string& dir, const Status& usable);
+  void KeepAllOf(const std::string& dir, std::set<std::string>* present) const;
   Plugin* OwnerOf(const std::string& path) const;  // loaded from it; REQUIRES: mutex_ held
   // REQUIRES: mutex_ held.
-  bool SeenBefore(const PluginFile& file, const Plugin* owner) const;
+  bool SeenBefore(const PluginFile& file, const std::set<std::string>& present,
+                  const Plugin* owner) const;
   bool LookAt(const PluginFile& file, const std::set<std::string>& present, Works* begun);
   bool TakeIn(const PluginFile& file, const std::set<std::string>& present,
               std::shared_ptr<Image> image, Works* begun);
@@ -227,14 +234,18 @@ class Manager {
   bool UnloadVanished(const std::set<std::string>& present, bool confirm_removal, Works* begun);
   // Steps of SwapTo.
   void ExchangeControllers(Plugin& plugin, const PluginDeclaration& from);
-  void BeginProbation(Plugin& plugin, std::shared_ptr<Image> old);
-  bool CheckProbation(const std::string& name);  // true: look again
-  void SwapBack(Plugin& plugin, const std::string& problem);
   struct SwapOrder {
+    std::string by = "its file";  // who or what asked for it, for the log
     bool probation = true;
     std::string given = {};   // the file of SwapFile, for reports
     std::string undoes = {};  // a rollback: why the present build is taken back
   };
+  // The new build takes its place; gives the builds that nothing leads back to. REQUIRES: mutex_
+  // held.
+  std::vector<std::shared_ptr<Image>> TakePlace(Plugin& plugin, std::shared_ptr<Image> image,
+                                                const SwapOrder& order);
+  bool CheckProbation(const std::string& name);  // true: look again
+  void SwapBack(Plugin& plugin, const std::string& problem);
   Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, SwapOrder order);
   // `what` keeps on running, `file` is looked at again when it changes. REQUIRES: mutex_ held.
   void SayUnchanged(const Plugin& plugin) const;
@@ -266,9 +277,13 @@ class Manager {
   mutable std::mutex mutex_;
   std::condition_variable work_cv_;  // a claim was given back, a Work has ended
   Plugins plugins_;                  // guarded by mutex_
-  std::map<std::string, std::pair<FileStamp, std::string>>
-      refused_;        // path -> state and reason, guarded by mutex_
-  std::string fatal_;  // guarded by mutex_
+  struct Refusal {
+    FileStamp stamp;         // of the state that was refused; none: still being copied
+    std::string why;         // for reports
+    std::string blocked_by;  // the file of the plugin that has the name; "": another reason
+  };
+  std::map<std::string, Refusal> refused_;                     // by path, guarded by mutex_
+  std::string fatal_;                                          // guarded by mutex_
   bool prepared_ = false, started_ = false, stopped_ = false;  // guarded by mutex_
   Works works_;                                                // guarded by mutex_
   std::vector<std::shared_ptr<Image>>

@@ -9,7 +9,9 @@ namespace kcm::host::plugin {
 std::string Manager::Report(size_t keys_per_queue) const {
   const std::vector<Lingering> hung = retired_.Late();
   const std::lock_guard lock(mutex_);
-  nlohmann::json out{{"plugins", nlohmann::json::array()}, {"refused", nlohmann::json::array()}};
+  nlohmann::json out{{"leading", started_},
+                     {"plugins", nlohmann::json::array()},
+                     {"refused", nlohmann::json::array()}};
   for (const auto& [name, p] : plugins_) {
     const PluginDeclaration& d = p->image->declaration();
     nlohmann::json j{
@@ -43,6 +45,9 @@ std::string Manager::Report(size_t keys_per_queue) const {
       nlohmann::json jc{{"name", controller_name},       {"active", c->active()},
                         {"generation", c->generation()}, {"runs", counts.runs},
                         {"retries", counts.retries},     {"errors", counts.errors}};
+      if (const std::string unsynced = started_ && !c->active() ? c->Unsynced() : "";
+          !unsynced.empty())
+        jc["unsynced"] = unsynced;
       for (const Controller::QueueReport& q : c->Queues(keys_per_queue)) {
         nlohmann::json jq{{"name", q.name},
                           {"ready", q.ready},
@@ -70,8 +75,8 @@ std::string Manager::Report(size_t keys_per_queue) const {
          {"call", l.call},
          {"seconds",
           std::chrono::duration<double>(environment_.clock->Monotonic() - l.since).count()}});
-  for (const auto& [path, why] : refused_)
-    if (!why.second.empty()) out["refused"].push_back({{"file", path}, {"reason", why.second}});
+  for (const auto& [path, refusal] : refused_)
+    if (!refusal.why.empty()) out["refused"].push_back({{"file", path}, {"reason", refusal.why}});
   return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

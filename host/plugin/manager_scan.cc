@@ -19,10 +19,15 @@ Manager::Plugin* Manager::OwnerOf(const std::string& path) const {
 }
 
 // Loaded from exactly these bytes, or refused and not changed since.
-bool Manager::SeenBefore(const PluginFile& file, const Plugin* owner) const {
-  if (owner != nullptr) return owner->stamp == file.stamp;
+bool Manager::SeenBefore(const PluginFile& file, const std::set<std::string>& present,
+                         const Plugin* owner) const {
   const auto refused = refused_.find(file.path);
-  return refused != refused_.end() && refused->second.first == file.stamp;
+  // The file of the plugin that had the name is gone.
+  if (refused != refused_.end() && !refused->second.blocked_by.empty() &&
+      !present.contains(refused->second.blocked_by))
+    return false;
+  if (owner != nullptr) return owner->stamp == file.stamp;
+  return refused != refused_.end() && refused->second.stamp == file.stamp;
 }
 
 void Manager::Remember(const PluginFile& file, const Status& result, bool said) {
@@ -34,7 +39,7 @@ void Manager::Remember(const PluginFile& file, const Status& result, bool said) 
     refused_.erase(file.path);
     return;
   }
-  refused_[file.path].first = file.stamp;
+  refused_[file.path].stamp = file.stamp;
   if (owner != nullptr) owner->stamp = file.stamp;
 }
 
@@ -61,18 +66,21 @@ bool Manager::TakeIn(const PluginFile& file, const std::set<std::string>& presen
     const Plugin* const owner = OwnerOf(file.path);
     const auto found = plugins_.find(name);
     const bool known = found != plugins_.end();
+    // Of another plugin whose file is gone: it is about to be unloaded.
+    const auto passing = [&](const Status& names) {
+      return names.code() == Code::kUnavailable ||
+             (names.code() == Code::kAlreadyExists && !present.contains(names.error().cause));
+    };
     if (owner != nullptr && owner->name != name) {
       s = MakeError(Code::kInvalid, file.path + ": holds plugin " + name + " now, but " +
                                         owner->name +
                                         " was loaded from it and keeps running: give each plugin a "
                                         "file of its own");
     } else if (known && owner == nullptr && present.contains(found->second->file)) {
-      s = MakeError(Code::kAlreadyExists, file.path + ": plugin " + name +
-                                              " is already loaded from " + found->second->file +
-                                              ": keep one of the two files");
+      s = Taken(file.path, name, found->second->file);
     } else if (known && found->second->operation) {
       return true;
-    } else if (known && CheckNames(*image, name).code() == Code::kUnavailable) {
+    } else if (known && passing(CheckNames(*image, name))) {
       return true;
     } else if (known) {
       Plugin& target = *found->second;
@@ -97,7 +105,7 @@ bool Manager::TakeIn(const PluginFile& file, const std::set<std::string>& presen
     } else if (Result<Plugin*> made = Adopt(file, image); made.ok()) {
       fresh = true;
       claim.emplace(Take(**made, "load"));
-    } else if (made.code() == Code::kUnavailable) {
+    } else if (passing(made.error())) {
       return true;
     } else {
       s = made.error();
@@ -128,7 +136,7 @@ bool Manager::LookAt(const PluginFile& file, const std::set<std::string>& presen
   {
     const std::lock_guard lock(mutex_);
     const Plugin* const owner = OwnerOf(file.path);
-    if (SeenBefore(file, owner)) return false;
+    if (SeenBefore(file, present, owner)) return false;
     if (owner != nullptr && owner->operation) return true;
   }
   Result<std::shared_ptr<Image>> image = LoadFile(file.path);
@@ -138,7 +146,7 @@ bool Manager::LookAt(const PluginFile& file, const std::set<std::string>& presen
     return false;
   }
   const std::lock_guard lock(mutex_);
-  refused_[file.path].second = image.error().message;
+  refused_[file.path].why = image.error().message;
   return true;  // still being copied
 }
 
@@ -210,6 +218,23 @@ void Manager::SayDirectory(const std::string& dir, const Status& usable) {
   environment_.log.Error(why, "Plugin directory is not looked at", {{"dir", dir}});
 }
 
+// Its files are taken to be as they were.
+void Manager::KeepAllOf(const std::string& dir, std::set<std::string>* present) const {
+  const auto keep = [&](const std::string& path) {
+    if (path.starts_with(dir + "/")) present->insert(path);
+  };
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, plugin] : plugins_) keep(plugin->file);
+  for (const auto& [path, refusal] : refused_) keep(path);
+}
+
+Status Manager::Directories() {
+  const std::lock_guard scan(scan_mutex_);
+  if (troubles_.empty()) return Ok();
+  const auto& [dir, trouble] = *troubles_.begin();
+  return MakeError(Code::kUnavailable, "plugin directory is not looked at: " + trouble.why);
+}
+
 bool Manager::Scan(bool confirm_removal, Works* begun) {
   const std::lock_guard scan(scan_mutex_);
   {
@@ -218,19 +243,25 @@ bool Manager::Scan(bool confirm_removal, Works* begun) {
   }
   std::vector<PluginFile> files;
   std::set<std::string> present;
+  bool again = false;
   for (const std::string& dir : options_.dirs) {
     // Its rights may have changed since the start. Nothing is loaded from it, and nothing removed.
-    if (const Status s = CheckDirectory(dir); !s.ok()) {
-      SayDirectory(dir, s);
-      return s.code() == Code::kNotFound;  // it may just be replaced by another
+    Status usable = CheckDirectory(dir);
+    Result<std::vector<PluginFile>> found = std::vector<PluginFile>();
+    if (usable.ok()) {
+      found = ScanDirectory(dir);
+      if (!found.ok()) usable = found.error();
     }
-    Result<std::vector<PluginFile>> found = ScanDirectory(dir);
-    SayDirectory(dir, found.ok() ? Ok() : Status(found.error()));
-    if (!found.ok()) return true;  // a directory that can not be read right now removes nothing
+    SayDirectory(dir, usable);
+    if (!usable.ok()) {
+      again = again || found.code() != Code::kOk ||
+              usable.code() == Code::kNotFound;  // it may just be replaced by another
+      KeepAllOf(dir, &present);
+      continue;
+    }
     for (PluginFile& f : *found)
       if (present.insert(f.path).second) files.push_back(std::move(f));
   }
-  bool again = false;
   for (const PluginFile& file : files) again = LookAt(file, present, begun) || again;
   again = UnloadVanished(present, confirm_removal, begun) || again;
   const std::lock_guard lock(mutex_);

@@ -98,15 +98,35 @@ void Manager::ExchangeControllers(Plugin& plugin, const PluginDeclaration& from)
   ActivateLate(plugin);
 }
 
-void Manager::BeginProbation(Plugin& plugin, std::shared_ptr<Image> old) {
-  {
-    const std::lock_guard lock(mutex_);
-    plugin.previous = std::move(old);
-    plugin.probation_ends = environment_.clock->Monotonic() + options_.probation;
-    plugin.back_tries = 0;
-    plugin.back_next = {};
+std::vector<std::shared_ptr<Image>> Manager::TakePlace(Plugin& plugin, std::shared_ptr<Image> image,
+                                                       const SwapOrder& order) {
+  const bool back = image == plugin.previous;
+  plugin.taken_back.reset();
+  if (!order.undoes.empty())
+    plugin.taken_back = {plugin.image->digest(), plugin.image->declaration().build_id,
+                         order.undoes};
+  std::shared_ptr<Image> before = std::exchange(plugin.previous, nullptr);
+  std::swap(plugin.image, image);  // from here on `image` is the old build
+  std::string old_given = std::exchange(
+      plugin.given, back && !order.undoes.empty() ? plugin.previous_given : order.given);
+  std::vector<std::shared_ptr<Image>> over;
+  if (back || !order.probation || !started_ || options_.probation <= clock::Duration(0)) {
+    if (!back) over.push_back(std::move(before));
+    over.push_back(std::move(image));
+    return over;
   }
-  WakeMaintainer();
+  // The old build has not passed its own probation: it is nothing to go back to.
+  if (before) {
+    over.push_back(std::move(image));
+    plugin.previous = std::move(before);
+  } else {
+    plugin.previous = std::move(image);
+    plugin.previous_given = std::move(old_given);
+  }
+  plugin.probation_ends = environment_.clock->Monotonic() + options_.probation;
+  plugin.back_tries = 0;
+  plugin.back_next = {};
+  return over;
 }
 
 void Manager::WakeMaintainer() {
@@ -121,7 +141,10 @@ void Manager::PrepareLate(Plugin& plugin, const ControllerDeclaration& declarati
     const std::lock_guard lock(mutex_);
     const auto it = plugin.controllers.find(declaration.name);
     if (it != plugin.controllers.end()) {
-      if (it->second->active()) return;
+      if (it->second->active()) {
+        plugin.retries.erase(declaration.name);
+        return;
+      }
       failed = std::move(it->second);
       plugin.controllers.erase(it);
     }
@@ -205,8 +228,14 @@ Status Manager::Announce(Plugin& plugin, const std::shared_ptr<Image>& image) {
 }
 
 Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, SwapOrder order) {
+  if (plugin.previous && image->digest() == plugin.previous->digest()) {
+    // The build that had proven itself before, from its file once more.
+    order.probation = false;
+    if (image != plugin.previous) Drop(std::exchange(image, plugin.previous));
+  }
   const PluginDeclaration to = image->declaration();  // a copy: `image` moves on
   const PluginDeclaration from = plugin.image->declaration();
+  const std::string file = image->file(), digest = image->digest();
   clock::Duration pause{0};
   Status swapped = Announce(plugin, image);
   if (swapped.ok()) swapped = SwapControllers(plugin, image, &pause);
@@ -219,25 +248,17 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, SwapOrder o
   if (!swapped.ok()) {
     environment_.log.Error(
         swapped.error().message, "Swap failed, the old build keeps running",
-        {{"plugin", plugin.name}, {"build", to.build_id}, {"file", image->file()}});
+        {{"plugin", plugin.name}, {"build", to.build_id}, {"file", file}, {"by", order.by}});
     if (image != plugin.previous) Drop(std::move(image));
     return swapped;
   }
-  std::shared_ptr<Image>
-      older;  // of a probation that this swap ends; after a rollback it is the active build itself
+  std::vector<std::shared_ptr<Image>> over;
   {
     const std::lock_guard lock(mutex_);
-    plugin.given.swap(plugin.previous_given);
-    if (image != plugin.previous) plugin.given = std::move(order.given);
-    plugin.taken_back.reset();
-    if (!order.undoes.empty())
-      plugin.taken_back = {plugin.image->digest(), from.build_id, order.undoes};
-    std::swap(plugin.image, image);  // from here on `image` is the old build
-    older = std::exchange(plugin.previous, nullptr);
+    over = TakePlace(plugin, std::move(image), order);
     plugin.last_pause = pause;
     ++plugin.swaps;
   }
-  if (older == plugin.image) older.reset();
   ExchangeControllers(plugin, from);
   info_.Remove({plugin.name, from.version, from.vendor, from.build_id});
   info_.With({plugin.name, to.version, to.vendor, to.build_id}).Set(1);
@@ -246,19 +267,13 @@ Status Manager::SwapTo(Plugin& plugin, std::shared_ptr<Image> image, SwapOrder o
                          {"from", from.build_id},
                          {"to", to.build_id},
                          {"version", to.version},
+                         {"file", file},
+                         {"digest", digest.substr(0, 12)},
+                         {"by", order.by},
                          {"pauseMs", std::chrono::duration<double, std::milli>(pause).count()}});
-  bool started = false;
-  {
-    const std::lock_guard lock(mutex_);
-    started = started_;
-  }
-  if (order.probation && started && options_.probation > clock::Duration(0)) {
-    BeginProbation(plugin, std::move(image));
-  } else {
-    Drop(std::move(image));
-  }
-  Drop(std::move(older));
+  for (std::shared_ptr<Image>& build : over) Drop(std::move(build));
   RetryDrops();
+  WakeMaintainer();  // a probation may have begun
   return Ok();
 }
 
@@ -313,7 +328,8 @@ void Manager::SwapBack(Plugin& plugin, const std::string& problem) {
   environment_.log.Error(problem, "New build fails its probation, going back to the old one",
                          {{"plugin", plugin.name}});
   std::shared_ptr<Image> back = plugin.previous;
-  const Status s = SwapTo(plugin, std::move(back), {.probation = false, .undoes = problem});
+  const Status s = SwapTo(plugin, std::move(back),
+                          {.by = "its probation", .probation = false, .undoes = problem});
   const std::lock_guard lock(mutex_);
   plugin.last_error = problem + (s.ok() ? "" : "; rollback failed: " + s.error().message);
   if (s.ok()) return;
@@ -396,7 +412,7 @@ void Manager::Maintain() {
   }
 }
 
-Status Manager::SwapFile(const std::string& file) {
+Status Manager::SwapFile(const std::string& file, const std::string& by) {
   Result<std::shared_ptr<Image>> image = LoadFile(file);
   if (!image.ok()) return image.error();
   const std::string name = (*image)->declaration().name;
@@ -406,10 +422,10 @@ Status Manager::SwapFile(const std::string& file) {
                      file + ": plugin " + name +
                          " is not loaded: put the file into a plugin directory to add it");
   if (!claim.ok()) return claim.error();
-  return SwapTo(**claim, *std::move(image), {.given = file});
+  return SwapTo(**claim, *std::move(image), {.by = by, .given = file});
 }
 
-Status Manager::Rollback(const std::string& name) {
+Status Manager::Rollback(const std::string& name, const std::string& by) {
   const Result<Claim> claim = Want(name, "rollback");
   if (!claim.ok()) return claim.error();
   if (const Plugin& plugin = **claim; !plugin.previous)
@@ -424,7 +440,8 @@ Status Manager::Rollback(const std::string& name) {
                                                   : "its probation is over") +
                                "; install the old file");
   std::shared_ptr<Image> back = (*claim)->previous;
-  return SwapTo(**claim, std::move(back), {.probation = false, .undoes = "rolled back on request"});
+  return SwapTo(**claim, std::move(back),
+                {.by = by, .probation = false, .undoes = "rolled back on request"});
 }
 
 }  // namespace kcm::host::plugin

@@ -125,6 +125,27 @@ TEST(CtlReport, WhyFindsTheKeyOrSaysWhatItsAbsenceMeans) {
   EXPECT_THAT(*WhyText(kReport, "default/gone"), HasSubstr("If such an object exists"));
 }
 
+// Its empty queues say nothing about the object.
+TEST(CtlReport, AStandbyGivesNoAllClear) {
+  constexpr char kStandby[] = R"({"leading": false, "plugins": [{"name": "pod", "file": "f",
+      "version": "1", "vendor": "v", "buildId": "a", "swaps": 0, "state": "running",
+      "lastPauseMs": 0.0, "controllers": [{"name": "c", "active": false, "generation": 1, "runs": 0,
+        "retries": 0, "errors": 0,
+        "queues": [{"name": "q", "ready": 0, "waiting": 0, "processing": 0}]}]}]})";
+  EXPECT_THAT(*WhyText(kStandby, "default/web"), HasSubstr("This host does not lead"));
+  EXPECT_THAT(*WhyText(kStandby, "default/web"), Not(HasSubstr("nothing is to be done")));
+  EXPECT_THAT(*QueueTables(kStandby, ""), HasSubstr("This host does not lead"));
+  EXPECT_THAT(*PluginTables(kStandby), HasSubstr("This host does not lead"));
+}
+
+TEST(CtlReport, AControllerThatWaitsForItsCachesNamesThem) {
+  EXPECT_THAT(*PluginTables(R"({"leading": true, "plugins": [{"name": "pod", "file": "f",
+      "version": "1", "vendor": "v", "buildId": "a", "swaps": 0, "state": "running",
+      "lastPauseMs": 0.0, "controllers": [{"name": "c", "active": false, "generation": 1,
+        "runs": 0, "retries": 0, "errors": 0, "unsynced": "apps/v1/statefulsets"}]}]})"),
+              HasSubstr("\nc is not active yet, its caches are not filled (apps/v1/statefulsets)"));
+}
+
 TEST(CtlReport, WhyRefusesWhatCanBeNoKey) {
   for (const char* key : {"", "a/b/c", "/web", "default/", "pod default/web", "default//web"}) {
     SCOPED_TRACE(key);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "harness/temporary_dir.h"
 #include "host/plugin/plugin_cluster.h"
 
 namespace kcm::test {
@@ -180,6 +181,53 @@ TEST(PluginRescan, ARefusedBuildIsTriedAgainWhenItsFileIsTouched) {
     ASSERT_EQ(cluster.Problems().size(), 1u);
     EXPECT_EQ(cluster.Problems()[0].find(cluster.InDir("good.so") + ": "), 0u);
   }
+}
+
+// What keeps a name from a file may go: then nobody has to write that file again.
+TEST(PluginRescan, ASecondFileTakesThePlaceOfTheFirstThatIsRemoved) {
+  PluginCluster cluster({Probe("good")});
+  Install(Probe("good_b"), cluster.InDir("second.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  ASSERT_EQ(cluster.Problems().size(), 1u);
+  fs::remove(cluster.InDir("good.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_TRUE(cluster.Problems().empty());
+  EXPECT_EQ(cluster.Plugin("probe")["file"], cluster.InDir("second.so"));
+  cluster.ExpectStampedBy("b");
+  EXPECT_FALSE(cluster.Logged("Plugin unloaded"));
+}
+
+TEST(PluginRescan, AControllersNameIsFreeWhenItsPluginIsGone) {
+  PluginCluster cluster({Probe("good")});
+  Install(Probe("same_controller"), cluster.InDir("second.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  ASSERT_EQ(cluster.Problems().size(), 1u);
+  fs::remove(cluster.InDir("good.so"));
+  EXPECT_TRUE(cluster.Rescan()) << "look again: the removal is not confirmed yet";
+  EXPECT_TRUE(cluster.Plugin("copy").is_null());
+  EXPECT_TRUE(cluster.Rescan(false)) << "look again: the name has just become free";
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_TRUE(cluster.Plugin("probe").is_null());
+  EXPECT_FALSE(cluster.Plugin("copy").is_null());
+  EXPECT_TRUE(cluster.Problems().empty());
+  cluster.Advance(1s);
+  cluster.ExpectStampedBy("a");
+}
+
+TEST(PluginRescan, ADirectoryThatIsNotUsableHoldsUpNoOther) {
+  const harness::TemporaryDir other;
+  PluginCluster cluster({Probe("good")}, {"--plugin-dir=" + other.path()});
+  const std::string dir = fs::path(cluster.InDir("good.so")).parent_path();
+  fs::permissions(dir, fs::perms::others_write, fs::perm_options::add);
+  Install(Probe("other"), other / "other.so");
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_FALSE(cluster.Plugin("other").is_null());
+  EXPECT_FALSE(cluster.Plugin("probe").is_null()) << "taken for removed";
+  EXPECT_NE(MessageOf(cluster.host().manager()->Directories()).find("chmod go-w"),
+            std::string::npos);
+  fs::permissions(dir, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_EQ(MessageOf(cluster.host().manager()->Directories()), "");
 }
 
 TEST(PluginRescan, HalfCopiedFileWaits) {

@@ -218,6 +218,40 @@ TEST(PluginSwap, RollbackOnRequestWhileTheOldBuildIsThere) {
       "plugin probe has no earlier build in memory: its probation is over; install the old file");
 }
 
+// A build on probation has proven nothing: what was there before it is where a rollback leads.
+TEST(PluginSwap, ARollbackLeadsToTheLastBuildThatHasProvenItself) {
+  PluginCluster cluster({Probe("good")});
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");  // once more, by mistake
+  EXPECT_EQ(cluster.Mapped("good_b.so"), cluster.Mapped("good.so")) << "one of each";
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("fail_reconcile"))), "");
+  EXPECT_EQ(cluster.Mapped("good_b.so"), 0);
+  for (int i = 0; i < 5; ++i) cluster.CreateProbe("victim-" + std::to_string(i));
+  cluster.Until(
+      "the proven build is back", [&] { return cluster.Plugin("probe")["buildId"] == "a"; }, 10s,
+      500ms);
+  cluster.Advance(30s);
+  cluster.ExpectStampedBy("a");
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+  // After its probation a build is such a one.
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  cluster.Advance(kProbation);
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_c"))), "");
+  ASSERT_EQ(MessageOf(cluster.Rollback("probe")), "");
+  cluster.ExpectStampedBy("b");
+}
+
+TEST(PluginSwap, TheProvenBuildNeedsNoProbationWhenItsFileComesBack) {
+  PluginCluster cluster({Probe("good")});
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good"))), "");
+  EXPECT_EQ(cluster.Plugin("probe")["state"], "running");
+  EXPECT_EQ(cluster.Plugin("probe")["swaps"], 2);
+  EXPECT_EQ(cluster.Mapped("good_b.so"), 0);
+  cluster.ExpectStampedBy("a");
+  EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
+}
+
 TEST(PluginSwap, BuildsThatMayNotWriteAreFenced) {
   PluginCluster cluster({Probe("rude_a")});
   cluster.Create({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "target"}}}});

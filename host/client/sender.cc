@@ -261,6 +261,7 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendWithRetries(const Call& call, bo
   attempt.method = MethodOf(call.verb);
   attempt.accept = AcceptOf(call, json_only);
   std::string previous;
+  clock::MonoTime end = clock::MonoTime::Max();  // of the whole call, on the clock of the pauses
   for (int tries = 0;; ++tries) {
     if (call.cancel != nullptr && call.cancel->cancelled())
       return MakeError(Code::kCancelled, "cancelled");
@@ -269,9 +270,16 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendWithRetries(const Call& call, bo
       if (!turn.ok()) return turn.error();
     }
     // The timeout spans all attempts but not the first wait for the limiter (7.2).
-    if (tries == 0) attempt.deadline = DeadlineOf(call.timeout);
+    if (tries == 0) {
+      attempt.deadline = DeadlineOf(call.timeout);
+      if (call.timeout.count() > 0) end = options_.clock->Monotonic() + call.timeout;
+    }
     Result<std::unique_ptr<OpenAnswer>> answer = SendOnce(call, &attempt);
-    const bool last = tries >= kMaxRetries || attempt.deadline.Passed();
+    // A pause that no attempt could follow is none: the caller hears at once what came.
+    const auto last = [&](clock::Duration pause) {
+      return tries >= kMaxRetries || attempt.deadline.Passed() ||
+             options_.clock->Monotonic() + pause >= end;
+    };
     clock::Duration delay{0};
     int code = 0;
     if (!answer.ok()) {
@@ -279,7 +287,7 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendWithRetries(const Call& call, bo
         return MakeError(Code::kCancelled, "cancelled");
       const bool again = call.retry_lost && attempt.method == "GET" &&
                          answer.code() == Code::kTransport && IsStreamEnd(answer.error());
-      if (!again || last) {
+      if (!again || last(kTransportRetryDelay)) {
         Error error = answer.error();
         if (!previous.empty()) error.message += " - error from a previous attempt: " + previous;
         return error.code == Code::kTransport || error.code == Code::kTimeout
@@ -292,10 +300,10 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendWithRetries(const Call& call, bo
       const ResponseHead& head = (*answer)->head();
       const bool again =
           (head.status == 429 || head.status >= 500) && head.retry_after_seconds >= 0;
-      if (!again || last) return answer;
+      delay = std::chrono::seconds(std::min<int64_t>(head.retry_after_seconds, 86'400));
+      if (!again || last(delay)) return answer;
       code = head.status;
       previous = "HTTP status " + std::to_string(code);
-      delay = std::chrono::seconds(std::min<int64_t>(head.retry_after_seconds, 86'400));
       if (options_.log.Enabled(4)) {
         options_.log.Info(4, "Got a Retry-After response",
                           {{"delay", std::to_string(head.retry_after_seconds) + "s"},

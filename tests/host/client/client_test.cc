@@ -147,6 +147,24 @@ TEST(Client, HOST_33_RetryAfterIsObeyedByWrites) {
   EXPECT_NE(rig.log.find("delay=\"2s\" attempt=1 url=\"http://"), std::string::npos) << rig.log;
 }
 
+// 7.2: the time-out spans all attempts. A lease that could not be renewed in 5 s has to hear of it.
+TEST(Client, RetryAfterBeyondTheTimeoutIsLeftToTheCaller) {
+  Rig rig({{Http(429, "", "Retry-After: 1\r\n")}, {Http(429, "", "Retry-After: 30\r\n")}});
+  const clock::MonoTime start = rig.clock.Monotonic();
+  Result<Answer> answer = MakeError(Code::kInternal, "");
+  clock::MonoTime end;
+  WhileTimeMoves(&rig.clock, 500ms, [&] {
+    Call call = Post();
+    call.timeout = 5s;
+    answer = rig.client.Do(call);
+    end = rig.clock.Monotonic();
+  });
+  EXPECT_EQ(answer.code(), Code::kTooManyRequests);
+  EXPECT_GE(end - start, 1s);
+  EXPECT_LE(end - start, 5s);
+  EXPECT_EQ(rig.server.requests().size(), 2u);
+}
+
 TEST(Client, HOST_34_NoSecondPostWithoutRetryAfterButTheQueueRetries) {
   Rig rig({{Http(500, "")}, {Http(201, kPod)}});
   queue::WorkQueue queue({.name = "", .limit = {}, .clock = &rig.clock, .metrics = nullptr});

@@ -163,24 +163,38 @@ std::string ReadUser(const YAML::Node& node, const std::string& directory, Confi
   return r.error();
 }
 
+// A URL of a proxy as messages show it. The user info ends at the last '@', however the rest of it
+// was meant: without a scheme, or with a password that is not escaped.
+std::string WithoutUserInfo(const std::string& url) {
+  const size_t at = url.rfind('@');
+  if (at == std::string::npos) return url;
+  const size_t scheme = url.find("://");
+  return (scheme < at ? url.substr(0, scheme + 3) : "") + url.substr(at + 1);
+}
+
+void CheckProxy(const std::string& url, const std::string& cluster, Problems* problems) {
+  if (url.empty()) return;
+  const std::string shown = WithoutUserInfo(url);
+  const std::string start =
+      "invalid 'proxy-url' \"" + shown + "\" for cluster \"" + cluster + "\": ";
+  try {
+    const std::string scheme = Poco::URI(url).getScheme();
+    if (scheme == "http" || scheme == "https" || scheme == "socks5") return;
+    const bool is_one = shown.find("://") != std::string::npos;  // not the user of "user:word@host"
+    problems->Add(start + "unsupported scheme \"" + (is_one ? scheme : "") +
+                  "\", must be http, https, or socks5");
+  } catch (const Poco::Exception&) {
+    // Its text quotes parts of the URL.
+    problems->Add(start + "not a URL such as http://proxy:3128");
+  }
+}
+
 void CheckCluster(const Config& config, const Names& names, Problems* problems) {
   if (config.server.empty()) {
     problems->Add(names.cluster.empty() ? "cluster has no server defined"
                                         : "no server found for cluster \"" + names.cluster + "\"");
   }
-  if (!config.proxy_url.empty()) {
-    try {
-      const Poco::URI uri(config.proxy_url);
-      if (uri.getScheme() != "http" && uri.getScheme() != "https" && uri.getScheme() != "socks5") {
-        problems->Add("invalid 'proxy-url' \"" + config.proxy_url + "\" for cluster \"" +
-                      names.cluster + "\": unsupported scheme \"" + uri.getScheme() +
-                      "\", must be http, https, or socks5");
-      }
-    } catch (const Poco::Exception& e) {
-      problems->Add("invalid 'proxy-url' for cluster \"" + names.cluster +
-                    "\": " + e.displayText());
-    }
-  }
+  CheckProxy(config.proxy_url, names.cluster, problems);
   if (!config.ca.file.empty() && !config.ca.data.empty()) {
     problems->Add("certificate-authority-data and certificate-authority are both specified for " +
                   names.cluster + ". certificate-authority-data will override.");

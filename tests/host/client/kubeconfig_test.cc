@@ -80,6 +80,13 @@ TEST(Kubeconfig, ErrorsCarryTheTextsOfTheReference) {
        File(server + ", insecure-skip-tls-verify: true, certificate-authority-data: Y2E=", ""),
        "specifying a root certificates file with the insecure flag is not allowed"},
       {"proxy", File(server + ", proxy-url: 'ftp://x'", ""), "invalid 'proxy-url'"},
+      {"proxy with password", File(server + ", proxy-url: 'ftp://n:hush@x:1'", ""),
+       "invalid 'proxy-url' \"ftp://x:1\" for cluster \"k\": unsupported scheme \"ftp\", must be "
+       "http, https, or socks5"},
+      {"proxy without scheme", File(server + ", proxy-url: 'n:hush@x:1'", ""),
+       "invalid 'proxy-url' \"x:1\" for cluster \"k\": "},
+      {"proxy with odd password", File(server + ", proxy-url: 'http://n:hush#@x:1'", ""),
+       "invalid 'proxy-url' \"http://x:1\" for cluster \"k\": "},
       {"cert without key", File(server, "client-certificate-data: Y2E="),
        "client-key-data or client-key must be specified for u to use the clientCert authentication "
        "method."},

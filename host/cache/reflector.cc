@@ -445,8 +445,17 @@ bool Reflector::OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end) 
     OnChange(std::move(event));
   } else if (event.type == wire::EventType::kAdded || event.type == wire::EventType::kModified) {
     collected_.push_back(Reuse(std::move(event.object)));
+  } else if (event.type == wire::EventType::kDeleted) {
+    Uncollect(*event.object);
   }
   return true;
+}
+
+// What is deleted while the initial events arrive. Rare, hence no index.
+void Reflector::Uncollect(const wire::Object& gone) {
+  std::erase_if(collected_, [&](const wire::ObjectPtr& object) {
+    return object->Name() == gone.Name() && object->Namespace() == gone.Namespace();
+  });
 }
 
 void Reflector::OnChange(wire::WatchEvent&& event) {

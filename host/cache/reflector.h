@@ -101,6 +101,7 @@ class Reflector {
                                 bool* paginated) const;
   StreamEnd RunStream(const std::string& query, bool initial);
   bool OnEvent(wire::WatchEvent&& event, bool initial, StreamEnd* end);
+  void Uncollect(const wire::Object& gone);
   void OnChange(wire::WatchEvent&& event);
   bool IsExpected(const wire::WatchEvent& event) const;
   bool LosesFields(const wire::ObjectPtr& object);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// An informer against prepared answers: orders of events and versions that a quiet server does not
+// give on demand (spec/host.md 5.2, 5.3, 7.4, design 5).
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "host/cache/informer.h"
+#include "host/client/kubeconfig.h"
+#include "host/client/scripted_server.h"
+#include "host/client/transport.h"
+
+namespace kcm::host::cache {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Http;
+using test::ScriptedServer;
+using test::Step;
+
+// A ConfigMap of uid u-NAME with data.k = v.
+std::string MapJson(const std::string& name, int version) {
+  return R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"default","name":")" +
+         name + R"(","uid":"u-)" + name + R"(","resourceVersion":")" + std::to_string(version) +
+         R"("},"data":{"k":"v"}})";
+}
+
+std::string EventJson(const std::string& type, const std::string& object) {
+  return R"({"type":")" + type + R"(","object":)" + object + "}\n";
+}
+
+std::string InitialEnd(int version) {
+  return EventJson("BOOKMARK",
+                   R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":")" +
+                       std::to_string(version) +
+                       R"(","annotations":{"k8s.io/initial-events-end":"true"}}})");
+}
+
+Step EndedWatch(const std::string& events) { return {Http(200, events)}; }
+Step NoAnswer() { return {"", false, true}; }
+
+class VersionWaiter : public Handler {
+ public:
+  void OnNotification(const Notification& n) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    newest_ = std::max(newest_, n.object->ResourceVersion());
+    changed_.notify_all();
+  }
+  void Await(uint64_t version) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return newest_ >= version; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t newest_ = 0;
+};
+
+struct ScriptedInformer {
+  ScriptedInformer(std::vector<Step> steps, bool watch_list, const wire::Mask& mask,
+                   bool metadata_only = false)
+      : server(std::move(steps)) {
+    client::Config config;
+    config.server = server.url();
+    client::ClientOptions client_options;
+    client_options.transport = *client::MakeTransport(config, {.clock = &clock});
+    client_options.user_agent = "kcm/test";
+    client_options.qps = 0;
+    client_options.clock = &clock;
+    client_options.metrics = &registry;
+    FactoryOptions o;
+    o.client = std::make_shared<client::Client>(client_options);
+    o.clock = &clock;
+    o.metrics = &registry;
+    o.watch_list = watch_list;
+    o.random = [] { return 0.5; };
+    factory = std::make_unique<InformerFactory>(o);
+    informer = factory->For({{"", "v1", "configmaps"}, "default", "", "", metadata_only}, mask);
+    subscription = informer->Subscribe(&waiter, "test");
+    factory->Start();
+  }
+  ~ScriptedInformer() { subscription.reset(); }
+  std::string Target(size_t request) const {
+    const std::string all = server.requests()[request];
+    return all.substr(0, all.find('\r'));
+  }
+  std::string Data(const std::string& name) const {
+    const wire::ObjectPtr object = informer->Get("default/" + name);
+    return object ? std::string(object->Node().Path("data.k").String()) : "no object";
+  }
+
+  ScriptedServer server;
+  clock::VirtualClock clock;
+  metric::Registry registry;
+  VersionWaiter waiter;
+  std::unique_ptr<InformerFactory> factory;
+  std::shared_ptr<Informer> informer;
+  std::shared_ptr<Subscription> subscription;
+};
+
+TEST(Reflector, DeletedBeforeTheEndOfTheInitialEventsIsNoGhost) {
+  ScriptedInformer rig(
+      {EndedWatch(EventJson("ADDED", MapJson("a", 1)) + EventJson("ADDED", MapJson("b", 2)) +
+                  EventJson("MODIFIED", MapJson("a", 3)) + EventJson("DELETED", MapJson("a", 4)) +
+                  InitialEnd(4)),
+       NoAnswer()},
+      true, {});
+  rig.server.AwaitRequests(2);
+  EXPECT_TRUE(rig.informer->HasSynced());
+  EXPECT_FALSE(rig.informer->Get("default/a"));
+  EXPECT_TRUE(rig.informer->Get("default/b"));
+  EXPECT_NE(rig.Target(1).find("resourceVersion=4"), std::string::npos) << rig.Target(1);
+}
+
+}  // namespace
+}  // namespace kcm::host::cache

@@ -162,7 +162,7 @@ client::Call Reflector::MakeCall(Verb verb, const wire::Mask* mask) const {
   call.mask = mask->keeps_all() ? nullptr : mask;
   call.interner = options_.interner;
   call.retry_lost = false;  // every way out of a state that failed leads through Pause
-  if (json_) call.accept = "application/json";
+  if (json_) call.accept = client::AcceptOf(call, true).value;
   if (!options_.key.field_selector.empty())
     call.query += "&fieldSelector=" + client::EscapeSegment(options_.key.field_selector);
   if (!options_.key.label_selector.empty())

@@ -114,5 +114,48 @@ TEST(Reflector, DeletedBeforeTheEndOfTheInitialEventsIsNoGhost) {
   EXPECT_NE(rig.Target(1).find("resourceVersion=4"), std::string::npos) << rig.Target(1);
 }
 
+std::string ProtoField(int number, const std::string& bytes) {
+  std::string out;
+  for (unsigned tag = static_cast<unsigned>(number) << 3 | 2;; tag >>= 7) {
+    if (tag < 0x80) {
+      out.push_back(static_cast<char>(tag));
+      break;
+    }
+    out.push_back(static_cast<char>((tag & 0x7f) | 0x80));
+  }
+  EXPECT_LT(bytes.size(), 128u) << "one byte of length";
+  out.push_back(static_cast<char>(bytes.size()));
+  return out + bytes;
+}
+
+TEST(Reflector, MetadataOfANewerServerIsAskedForAsJson) {
+  constexpr int kUnknown = 200;  // a field of ObjectMeta
+  const std::string item =
+      ProtoField(1, ProtoField(1, "a") + ProtoField(3, "default") + ProtoField(5, "u") +
+                        ProtoField(6, "5") + ProtoField(kUnknown, "x"));
+  const std::string list = ProtoField(1, ProtoField(2, "10")) + ProtoField(2, item);
+  const std::string protobuf =
+      std::string("k8s\0", 4) +
+      ProtoField(1, ProtoField(1, "meta.k8s.io/v1") + ProtoField(2, "PartialObjectMetadataList")) +
+      ProtoField(2, list);
+  const std::string json =
+      R"({"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"10"},"items":[{"metadata":{"name":"a","namespace":"default","uid":"u","resourceVersion":"5"}}]})";
+  ScriptedInformer rig({{Http(200, protobuf, "", "application/vnd.kubernetes.protobuf")},
+                        {Http(200, json)},
+                        NoAnswer()},
+                       false, {}, true);
+  rig.server.AwaitRequests(3);
+  const auto accept = [&](size_t request) {
+    const std::string all = rig.server.requests()[request];
+    const size_t at = all.find("Accept: ") + 8;
+    return all.substr(at, all.find('\r', at) - at);
+  };
+  EXPECT_EQ(accept(1),
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+  EXPECT_EQ(accept(2),
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+  EXPECT_TRUE(rig.informer->Get("default/a"));
+}
+
 }  // namespace
 }  // namespace kcm::host::cache

@@ -96,6 +96,8 @@ class Informer {
   // (a first list that runs starts over and is waited for; before the start nothing can be read).
   // Also returns, with an error, when `cancel` fired, the informer is stopped or the list failed.
   virtual Status Widen(const wire::Mask& mask, client::Cancellation* cancel) = 0;
+  // The fields that every object has which can be read; before the first list, those that it will
+  // have. A widening counts once it is filled, also when its caller has given up waiting.
   virtual wire::Mask mask() const = 0;
 };
 

@@ -99,7 +99,7 @@ bool Reflector::stopped() const {
 
 wire::Mask Reflector::mask() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return mask_;
+  return filling_from_ ? *filling_from_ : mask_;
 }
 
 std::shared_ptr<client::Cancellation> Reflector::NewOperation() {
@@ -171,10 +171,12 @@ client::Call Reflector::MakeCall(Verb verb, const wire::Mask* mask) const {
   return call;
 }
 
-// 5.2, 5.3, T8: "0" first, the last one seen on a relist, "" only after that was refused.
+// 5.2, 5.3, T8: "0" first, the last one seen on a relist, "" only after that was refused. During a
+// replay the store is newer than what is watched.
 std::string Reflector::RelistVersion() const {
   if (expired_) return "";
   std::lock_guard<std::mutex> lock(mutex_);
+  if (ParseVersion(last_rv_) < replay_until_) return std::to_string(replay_until_);
   return last_rv_.empty() ? "0" : last_rv_;
 }
 
@@ -204,8 +206,9 @@ Result<std::string> Reflector::ListPages(const wire::Mask& mask, const std::stri
 }
 
 // While listing again most objects are unchanged: the copy in the store serves, so that a relist
-// needs little memory.
+// needs little memory. Not while that copy may lack fields.
 wire::ObjectPtr Reflector::Reuse(wire::ObjectPtr item) const {
+  if (Replaying()) return item;
   wire::ObjectPtr known = sink_->Find(item->Namespace(), item->Name());
   const bool same = known && !item->ResourceVersionText().empty() &&
                     known->ResourceVersionText() == item->ResourceVersionText() &&
@@ -249,6 +252,7 @@ bool Reflector::Listed(std::vector<wire::ObjectPtr> items, const std::string& rv
   sink_->Replace(std::move(items), false, ParseVersion(rv));
   expired_ = false;
   SetVersion(rv);
+  replay_until_ = 0;  // also when the server was set back: what it tells from here on is news
   EndReplay();
   std::lock_guard<std::mutex> lock(mutex_);
   published_ = true;

@@ -58,7 +58,7 @@ class Reflector {
   bool Unite(const wire::Mask& mask);
   // See Informer::Widen.
   Status Widen(const wire::Mask& mask, client::Cancellation* cancel);
-  wire::Mask mask() const;
+  wire::Mask mask() const;  // see Informer::mask
 
  private:
   // Where the thread is; each state's function returns the next one.
@@ -111,11 +111,14 @@ class Reflector {
   // False: the mask has been widened since the list was asked for, so nothing was published.
   bool Listed(std::vector<wire::ObjectPtr> items, const std::string& rv);
   Status WaitListed(client::Cancellation* cancel);
+  Status WaitFilled(client::Cancellation* cancel);
   Status WaitFor(const std::function<bool()>& done, client::Cancellation* cancel);
   static uint64_t ParseVersion(std::string_view rv);  // 0: not a number
   void SetVersion(std::string_view rv);
   void ApplyWidening();
   bool Replay(const wire::WatchEvent& event);
+  bool Replaying() const { return replay_until_ != 0 || !narrow_.empty(); }
+  bool Filled() const { return !widening_ && !filling_from_; }  // REQUIRES: mutex_ is held
   void EndReplay();
   std::shared_ptr<client::Cancellation> NewOperation();
   void Interrupt();
@@ -142,15 +145,17 @@ class Reflector {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::string last_rv_;     // guarded by mutex_
-  wire::Mask mask_;         // guarded by mutex_
+  wire::Mask mask_;         // of what is asked for. Guarded by mutex_
   bool listed_ = false;     // the first list is or is being published. Guarded by mutex_
   bool published_ = false;  // ... and the sink has it. Guarded by mutex_
   bool started_ = false;    // guarded by mutex_
   bool stop_ = false;       // guarded by mutex_
   std::shared_ptr<client::Cancellation> operation_;  // what runs now. Guarded by mutex_
-  std::optional<Widening> widening_;                 // guarded by mutex_
-  bool widening_done_ = true;                        // guarded by mutex_
-  std::mutex widen_mutex_;                           // one Widen at a time
+  std::optional<Widening> widening_;                 // waits to be taken over. Guarded by mutex_
+  // While a widening that was taken over is not filled: the mask that every object has. Guarded by
+  // mutex_
+  std::optional<wire::Mask> filling_from_;
+  std::mutex widen_mutex_;  // one Widen at a time
 };
 
 }  // namespace kcm::host::cache

@@ -6,6 +6,7 @@
 // The list may be older than the store (events went on arriving): then the watch starts again from
 // the list's version, and events up to the store's version only exchange narrow objects for wide
 // ones of the same version. Nothing goes back in time and no handler hears of a version twice.
+#include <algorithm>
 #include <utility>
 
 #include "host/cache/reflector.h"
@@ -26,6 +27,11 @@ bool Reflector::Unite(const wire::Mask& mask) {
 // Until the first list is published. Nothing runs before the start: then at once.
 Status Reflector::WaitListed(client::Cancellation* cancel) {
   return WaitFor([this] { return published_ || !started_; }, cancel);
+}
+
+// Until every object has the fields of mask_. A widening whose caller gave up goes on.
+Status Reflector::WaitFilled(client::Cancellation* cancel) {
+  return WaitFor([this] { return !started_ || (published_ && Filled()); }, cancel);
 }
 
 // REQUIRES: `done` reads what mutex_ guards and wake_ tells of.
@@ -53,7 +59,7 @@ Status Reflector::WaitFor(const std::function<bool()>& done, client::Cancellatio
 
 Status Reflector::Widen(const wire::Mask& mask, client::Cancellation* cancel) {
   const std::lock_guard<std::mutex> one_at_a_time(widen_mutex_);
-  if (Unite(mask)) return WaitListed(cancel);
+  if (Unite(mask)) return WaitFilled(cancel);
   // A first list that is just being published: its version counts.
   if (Status s = WaitListed(cancel); !s.ok()) return s;
   wire::Mask wide;
@@ -79,13 +85,12 @@ Status Reflector::Widen(const wire::Mask& mask, client::Cancellation* cancel) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stop_) return MakeError(Code::kStopped, "the informer is stopped");
     widening_ = Widening{std::move(items), *list, wide};
-    widening_done_ = false;
   }
   Interrupt();
-  const Status result = WaitFor([this] { return widening_done_; }, cancel);
+  const Status result = WaitFilled(cancel);
   // A widening that was taken over goes on without its caller; one that was not is forgotten.
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!widening_done_) widening_.reset();
+  widening_.reset();
   return result;
 }
 
@@ -96,12 +101,14 @@ void Reflector::ApplyWidening() {
     std::lock_guard<std::mutex> lock(mutex_);
     taken = std::exchange(widening_, std::nullopt);
     if (!taken) return;
+    if (!filling_from_) filling_from_ = mask_;
     mask_ = taken->mask;
     seen = last_rv_;
     last_rv_ = taken->rv;
   }
   const uint64_t list_version = ParseVersion(taken->rv);
-  const uint64_t store_version = ParseVersion(seen);
+  // The replay of an earlier widening may not have come as far as the store.
+  const uint64_t store_version = std::max(ParseVersion(seen), replay_until_);
   if (list_version >= store_version) {
     sink_->Replace(std::move(taken->items), true, list_version);
     SetVersion(taken->rv);
@@ -147,7 +154,7 @@ void Reflector::EndReplay() {
   narrow_.clear();
   std::lock_guard<std::mutex> lock(mutex_);
   if (ParseVersion(last_rv_) >= replay_until_) replay_until_ = 0;
-  widening_done_ = !widening_;
+  filling_from_.reset();
   wake_.notify_all();
 }
 

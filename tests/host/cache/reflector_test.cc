@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <ios>
 #include <mutex>
+#include <sstream>
+#include <thread>
 
 #include "host/cache/informer.h"
 #include "host/client/kubeconfig.h"
@@ -37,6 +40,25 @@ std::string InitialEnd(int version) {
                        R"(","annotations":{"k8s.io/initial-events-end":"true"}}})");
 }
 
+Step ListOf(int version, const std::vector<std::string>& items) {
+  std::string body =
+      R"({"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":")" +
+      std::to_string(version) + R"("},"items":[)";
+  for (size_t i = 0; i < items.size(); ++i) body += (i == 0 ? "" : ",") + items[i];
+  return {Http(200, body + "]}")};
+}
+
+std::string GoneJson() {
+  return R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"too old resource version","reason":"Expired","code":410})";
+}
+
+// A watch that tells `events` and stays open.
+Step OpenWatch(const std::string& events) {
+  std::ostringstream out;
+  out << "HTTP/1.1 200 X\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  if (!events.empty()) out << std::hex << events.size() << "\r\n" << events << "\r\n";
+  return {out.str()};
+}
 Step EndedWatch(const std::string& events) { return {Http(200, events)}; }
 Step NoAnswer() { return {"", false, true}; }
 
@@ -112,6 +134,94 @@ TEST(Reflector, DeletedBeforeTheEndOfTheInitialEventsIsNoGhost) {
   EXPECT_FALSE(rig.informer->Get("default/a"));
   EXPECT_TRUE(rig.informer->Get("default/b"));
   EXPECT_NE(rig.Target(1).find("resourceVersion=4"), std::string::npos) << rig.Target(1);
+}
+
+// The list that widens is older than the store: `a` at 20 waits for its event. `then` answers the
+// watch from the list's version and what follows.
+std::vector<Step> WideningBehindTheStore(std::vector<Step> then) {
+  std::vector<Step> steps = {ListOf(10, {MapJson("a", 5)}),
+                             OpenWatch(EventJson("MODIFIED", MapJson("a", 20))),
+                             ListOf(10, {MapJson("a", 5)})};
+  steps.insert(steps.end(), then.begin(), then.end());
+  return steps;
+}
+
+// Up to the watch that replays; the caller has given up waiting for it.
+void WidenUntilReplay(ScriptedInformer* rig, const wire::Mask& wide) {
+  rig->waiter.Await(20);
+  client::Cancellation gives_up;
+  Status widened = Ok();
+  std::thread thread([&] { widened = rig->informer->Widen(wide, &gives_up); });
+  rig->server.AwaitRequests(4);
+  gives_up.Cancel();
+  thread.join();
+  EXPECT_EQ(widened.code(), Code::kCancelled);
+  EXPECT_NE(rig->Target(3).find("watch=true&allowWatchBookmarks=true&resourceVersion=10"),
+            std::string::npos)
+      << rig->Target(3);
+}
+
+TEST(Reflector, WideningThatIsNotFilledIsWaitedForAgain) {
+  ScriptedInformer rig(WideningBehindTheStore({NoAnswer()}), false,
+                       *wire::Mask::Compile({"metadata"}));
+  const wire::Mask wide = *wire::Mask::Compile({"data"});
+  WidenUntilReplay(&rig, wide);
+  EXPECT_EQ(rig.Data("a"), "");
+  EXPECT_FALSE(rig.informer->mask().Covers(wide)) << "what is stored is narrow still";
+  client::Cancellation at_once;
+  at_once.Cancel();
+  EXPECT_EQ(rig.informer->Widen(wide, &at_once).code(), Code::kCancelled);
+}
+
+// One that no reflector has taken over leaves nothing to wait for.
+TEST(Reflector, WideningThatWasGivenUpBeforeItBeganIsForgotten) {
+  ScriptedInformer rig({ListOf(10, {MapJson("a", 5)}), {Http(429, "")}, ListOf(10, {})}, false,
+                       *wire::Mask::Compile({"metadata"}));
+  ASSERT_TRUE(rig.clock.Settle());  // the reflector pauses before it watches again
+  client::Cancellation gives_up;
+  Status widened = Ok();
+  std::thread thread = clock::StartBusyThread(
+      rig.clock, [&] { widened = rig.informer->Widen(*wire::Mask::Compile({"data"}), &gives_up); });
+  ASSERT_TRUE(rig.clock.Settle());  // the list is there and waits for the reflector
+  EXPECT_EQ(rig.server.requests().size(), 3u);
+  gives_up.Cancel();
+  thread.join();
+  EXPECT_EQ(widened.code(), Code::kCancelled);
+  EXPECT_TRUE(rig.informer->Widen(*wire::Mask::Compile({"metadata"}), nullptr).ok());
+  EXPECT_EQ(rig.informer->Size(), 1u);
+}
+
+TEST(Reflector, RelistDuringAWideningTakesTheWideObjectAndIsAsNewAsTheStore) {
+  ScriptedInformer rig(WideningBehindTheStore({EndedWatch(EventJson("ERROR", GoneJson())),
+                                               ListOf(20, {MapJson("a", 20)}), OpenWatch("")}),
+                       false, *wire::Mask::Compile({"metadata"}));
+  const wire::Mask wide = *wire::Mask::Compile({"data"});
+  WidenUntilReplay(&rig, wide);
+  ASSERT_TRUE(rig.clock.Advance(2s));  // the back-off
+  rig.server.AwaitRequests(6);
+  EXPECT_NE(rig.Target(4).find("configmaps?resourceVersion=20 "), std::string::npos)
+      << rig.Target(4);
+  EXPECT_NE(rig.Target(5).find("resourceVersion=20"), std::string::npos) << rig.Target(5);
+  EXPECT_EQ(rig.Data("a"), "v");
+  EXPECT_TRUE(rig.informer->mask().Covers(wide));
+  EXPECT_TRUE(rig.informer->Widen(wide, nullptr).ok());
+}
+
+// What a restored server has written anew is no replay.
+TEST(Reflector, ListOfAnOlderServerEndsTheReplay) {
+  ScriptedInformer rig(WideningBehindTheStore({EndedWatch(EventJson("ERROR", GoneJson())),
+                                               {Http(410, GoneJson())},
+                                               ListOf(12, {MapJson("a", 12)}),
+                                               OpenWatch(EventJson("MODIFIED", MapJson("a", 13)) +
+                                                         EventJson("ADDED", MapJson("b", 14)) +
+                                                         EventJson("ADDED", MapJson("c", 21)))}),
+                       false, *wire::Mask::Compile({"metadata"}));
+  WidenUntilReplay(&rig, *wire::Mask::Compile({"data"}));
+  ASSERT_TRUE(rig.clock.Advance(2s));  // the back-off
+  rig.waiter.Await(21);
+  EXPECT_EQ(rig.Target(5).find("resourceVersion="), std::string::npos) << rig.Target(5);
+  EXPECT_TRUE(rig.informer->Get("default/b"));
+  EXPECT_EQ(rig.informer->Get("default/a")->ResourceVersion(), 13u);
 }
 
 std::string ProtoField(int number, const std::string& bytes) {

@@ -42,19 +42,25 @@ Controller::Controller(Environment* environment, Retired* retired, std::string p
 
 Controller::~Controller() { Stop(); }
 
+queue::RateLimit Controller::LimitOf(const QueueDeclaration& d) {
+  queue::RateLimit limit;
+  if (d.base_delay > clock::Duration(0)) limit.base = d.base_delay;
+  if (d.max_delay > clock::Duration(0)) limit.cap = d.max_delay;
+  if (d.bucket_qps < 0) {
+    limit.bucket = false;
+  } else if (d.bucket_qps > 0) {
+    limit.bucket_qps = d.bucket_qps;
+    limit.bucket_burst = d.bucket_burst;
+  }
+  return limit;
+}
+
 std::unique_ptr<queue::WorkQueue> Controller::MakeQueue(const QueueDeclaration& d) const {
   queue::Options o;
   o.name = d.name;
   o.clock = environment_->clock;
   o.metrics = environment_->metrics;
-  if (d.base_delay > clock::Duration(0)) o.limit.base = d.base_delay;
-  if (d.max_delay > clock::Duration(0)) o.limit.cap = d.max_delay;
-  if (d.bucket_qps < 0) {
-    o.limit.bucket = false;
-  } else if (d.bucket_qps > 0) {
-    o.limit.bucket_qps = d.bucket_qps;
-    o.limit.bucket_burst = d.bucket_burst;
-  }
+  o.limit = LimitOf(d);
   return std::make_unique<queue::WorkQueue>(std::move(o));
 }
 

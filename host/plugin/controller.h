@@ -124,6 +124,7 @@ class Controller : public std::enable_shared_from_this<Controller> {
 
  private:
   std::unique_ptr<queue::WorkQueue> MakeQueue(const QueueDeclaration& d) const;
+  static queue::RateLimit LimitOf(const QueueDeclaration& d);
   int Workers(const QueueDeclaration& d) const;
   clock::Duration Period(const TaskDeclaration& d) const;
   // Throws clock::ThreadError; those that were to be had run then.

@@ -90,7 +90,10 @@ size_t Controller::ExchangeQueues(const ControllerDeclaration& to) {
         found = std::move(shared_.queues[i]);
       if (found) break;
     }
-    if (found) kept += found->Length() + found->Waiting();
+    if (found) {
+      found->SetLimit(LimitOf(want));  // keys and their failure counts stay, the delays are new
+      kept += found->Length() + found->Waiting();
+    }
     next.push_back(found ? std::move(found) : MakeQueue(want));
   }
   // Keys of queues that no longer exist are dropped: the new build derives its own from the caches.

@@ -18,10 +18,15 @@ class TokenBucket {
 
   // Takes one token; returns how long its owner must wait for it.
   clock::Duration Reserve(clock::MonoTime now);
+  // Other limits from `now` on. Tokens that are there stay up to the new burst, and so does what is
+  // reserved; a bucket that had no rate begins full.
+  void SetRate(double qps, int burst, clock::MonoTime now);
 
  private:
-  const double qps_;
-  const double burst_;
+  void Fill(clock::MonoTime now);
+
+  double qps_;
+  double burst_;
   double tokens_;
   clock::MonoTime last_;
 };

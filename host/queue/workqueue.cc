@@ -42,7 +42,8 @@ struct WorkQueue::Impl {
 
   explicit Impl(Options o)
       : options(std::move(o)),
-        bucket(options.limit.bucket ? options.limit.bucket_qps : 0, options.limit.bucket_burst),
+        limit(options.limit),
+        bucket(limit.bucket ? limit.bucket_qps : 0, limit.bucket_burst),
         metrics(options.metrics, options.name, [this] { return Running(); }) {}
 
   clock::Clock& Time() const { return *options.clock; }
@@ -184,6 +185,7 @@ struct WorkQueue::Impl {
   std::deque<Slot*> ready;                       // dirty and not in processing, first in line first
   std::set<std::pair<MonoTime, Slot*>> delayed;  // by due time
   std::set<Slot*> running;                       // in processing
+  RateLimit limit;
   TokenBucket bucket;
   int getters = 0;
   bool paused = false;
@@ -228,7 +230,7 @@ void WorkQueue::AddAfter(std::string_view key, Duration delay) {
 void WorkQueue::AddRateLimited(std::string_view key) {
   std::unique_lock lock(impl_->mutex);
   if (impl_->shut_down) return;
-  const RateLimit& limit = impl_->options.limit;
+  const RateLimit& limit = impl_->limit;
   Impl::Entry& e = impl_->Find(key).second;
   Duration delay = ItemDelay(limit, e.failures);
   if (e.failures < INT32_MAX) ++e.failures;
@@ -242,6 +244,13 @@ void WorkQueue::Forget(std::string_view key) {
   if (it == impl_->entries.end()) return;
   it->second.failures = 0;
   impl_->DropIfUnused(*it);
+}
+
+void WorkQueue::SetLimit(const RateLimit& limit) {
+  std::lock_guard lock(impl_->mutex);
+  impl_->limit = limit;
+  impl_->bucket.SetRate(limit.bucket ? limit.bucket_qps : 0, limit.bucket_burst,
+                        impl_->Time().Monotonic());
 }
 
 int WorkQueue::NumRequeues(std::string_view key) const {

@@ -53,6 +53,9 @@ class WorkQueue {
   void AddAfter(std::string_view key, clock::Duration delay);  // delay <= 0: Add
   void AddRateLimited(std::string_view key);
   void Forget(std::string_view key);  // the failure count only
+  // Delays from the next AddRateLimited on. Failure counts, delayed keys and what is reserved of
+  // the bucket stay.
+  void SetLimit(const RateLimit& limit);
   int NumRequeues(std::string_view key) const;
   size_t Length() const;   // ready keys
   size_t Waiting() const;  // delayed keys

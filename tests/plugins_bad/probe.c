@@ -5,6 +5,7 @@
 //
 //   PROBE_BUILD "a"                     build id
 //   PROBE_PLUGIN, PROBE_CONTROLLER      names, for clashes
+//   PROBE_BASE_DELAY_NS 0               first delay of a failed key; 0: the host's
 //   PROBE_MAJOR, PROBE_MINOR            ABI version claimed
 //   PROBE_SHORT_ENTRY, PROBE_SHORT_TABLE, PROBE_NO_RECONCILE, PROBE_NO_ENTRY, PROBE_UNDEFINED
 //                                       broken declarations
@@ -39,6 +40,9 @@
 #endif
 #ifndef PROBE_CONTROLLER
 #define PROBE_CONTROLLER "probe-controller"
+#endif
+#ifndef PROBE_BASE_DELAY_NS
+#define PROBE_BASE_DELAY_NS 0
 #endif
 #ifndef PROBE_MAJOR
 #define PROBE_MAJOR KCM_ABI_MAJOR
@@ -368,7 +372,8 @@ static const kcm_queue_declaration queue_declaration = {.size = sizeof(kcm_queue
                                                         .key_version = 1,
                                                         .name = KCM_STR("probe"),
                                                         .workers = 2,
-                                                        .max_retries = -1};
+                                                        .max_retries = -1,
+                                                        .base_delay_ns = PROBE_BASE_DELAY_NS};
 static const kcm_queue_declaration* const queues[] = {&queue_declaration};
 static const kcm_controller_declaration declaration = {.size = sizeof(kcm_controller_declaration),
                                                        .name = KCM_STR(PROBE_CONTROLLER),

@@ -72,21 +72,35 @@ TEST(PluginSwap, KeysStayWithTheirDelays) {
   EXPECT_EQ(cluster.StampOf("later"), "b") << "the delayed key was lost";
 }
 
+// Of the key default/failing.
+int Failures(PluginCluster& cluster) {
+  const Json c = cluster.Controller("probe", "probe-controller");
+  for (const Json& k : c["queues"][0]["keys"])
+    if (k["key"] == "default/failing") return k["failures"].get<int>();
+  return -1;
+}
+
 TEST(PluginSwap, FailureCountsStay) {
   PluginCluster cluster({Probe("good")});
   cluster.CreateProbe("failing", "fail");
   cluster.Advance(20s);  // 5 ms, 10 ms, ... : a dozen failures
-  const auto failures = [&] {
-    const Json c = cluster.Controller("probe", "probe-controller");
-    for (const Json& k : c["queues"][0]["keys"])
-      if (k["key"] == "default/failing") return k["failures"].get<int>();
-    return -1;
-  };
-  const int before = failures();
+  const int before = Failures(cluster);
   EXPECT_GT(before, 8);
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("good_b"))), "");
-  EXPECT_GE(failures(), before);
-  EXPECT_LE(failures(), before + 1) << "the back-off began anew";
+  EXPECT_GE(Failures(cluster), before);
+  EXPECT_LE(Failures(cluster), before + 1) << "the back-off began anew";
+}
+
+TEST(PluginSwap, DelaysAreThoseThatTheNewBuildDeclares) {
+  PluginCluster cluster({Probe("good")});
+  cluster.CreateProbe("failing", "fail");
+  cluster.Advance(2s);
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("slow_retries"))), "");
+  cluster.Advance(10s);  // the delay that was running ends, the next is of the new build
+  const int before = Failures(cluster);
+  EXPECT_GT(before, 5);
+  cluster.Advance(5min);
+  EXPECT_EQ(Failures(cluster), before) << "it is tried again as the old build had it";
 }
 
 TEST(PluginSwap, RefusedBuildsLeaveTheOldOneAtWork) {

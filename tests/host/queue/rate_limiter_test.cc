@@ -57,6 +57,23 @@ TEST(TokenBucketReserve, BurstThenOneEachTenthOfASecond) {
   EXPECT_EQ(bucket.Reserve(start + 1h), 100ms);
 }
 
+TEST(TokenBucketReserve, OtherLimitsKeepWhatIsReserved) {
+  TokenBucket bucket(10, 2);
+  const MonoTime start(1h);
+  for (int i = 0; i < 12; ++i) (void)bucket.Reserve(start);  // ten more than there were
+  bucket.SetRate(1, 5, start);
+  EXPECT_EQ(bucket.Reserve(start), 11s);
+  EXPECT_EQ(bucket.Reserve(start + 11s), 1s);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(bucket.Reserve(start + 1h), 0s) << i;
+  EXPECT_EQ(bucket.Reserve(start + 1h), 1s);
+  bucket.SetRate(0, 0, start + 1h);
+  EXPECT_EQ(bucket.Reserve(start + 1h), 0s);
+  bucket.SetRate(1, 2, start + 1h);
+  EXPECT_EQ(bucket.Reserve(start + 1h), 0s) << "it begins full";
+  EXPECT_EQ(bucket.Reserve(start + 1h), 0s);
+  EXPECT_EQ(bucket.Reserve(start + 1h), 1s);
+}
+
 TEST(TokenBucketReserve, WithoutRateNobodyWaits) {
   TokenBucket bucket(0, 0);
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(bucket.Reserve(MonoTime(1h)), 0s);

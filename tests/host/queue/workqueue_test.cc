@@ -131,6 +131,34 @@ TEST_F(WorkQueueTest, BackOffDoublesAndForgetStartsOver) {
   EXPECT_EQ(delay(), 5ms);
 }
 
+TEST_F(WorkQueueTest, OtherLimitsHoldFromTheNextFailureOn) {
+  auto queue = Make();
+  for (int i = 0; i < 3; ++i) queue->AddRateLimited("a");
+  const auto due_in = [&](const std::string& key) {
+    for (const auto& k : queue->Keys(10))
+      if (k.key == key) return k.due_in;
+    return clock::Duration(-1);
+  };
+  EXPECT_EQ(due_in("a"), 5ms);
+  RateLimit slow;
+  slow.base = 1s;
+  slow.cap = 10s;
+  slow.bucket_qps = 0.01;
+  slow.bucket_burst = 1;
+  queue->SetLimit(slow);
+  EXPECT_EQ(due_in("a"), 5ms) << "what waits stays";
+  EXPECT_EQ(queue->NumRequeues("a"), 3);
+  Pass(*queue, 5ms);
+  Drain(*queue);
+  queue->AddRateLimited("a");
+  EXPECT_EQ(due_in("a"), 8s) << "the fourth failure";
+  queue->AddRateLimited("b");
+  EXPECT_EQ(due_in("b"), 100s) << "of the bucket";
+  queue->SetLimit(RateLimit());
+  queue->AddRateLimited("c");
+  EXPECT_EQ(due_in("c"), 200ms) << "after what is reserved already";
+}
+
 TEST_F(WorkQueueTest, ForgetLeavesADelayedKeyAlone) {
   auto queue = Make();
   queue->AddRateLimited("a");

@@ -280,7 +280,7 @@ void Controller::JoinThreads() {
 
 void Controller::Work(Instance& instance, uint32_t number, queue::WorkQueue& queue) {
   while (std::optional<std::string> key = queue.Get()) {
-    if (!shared_.ledger.Ready(*key, instance)) {
+    if (!instance.MayRun(*key)) {
       queue.AddAfter(*key, kLedgerRecheck);
       queue.Done(*key);
       continue;

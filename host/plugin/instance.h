@@ -142,6 +142,9 @@ class Instance : public client::Fence,
   void LoadState(const std::string& state);
   Status Health();
 
+  // Whether the caches show what earlier builds wrote for this key; until then it is not to run.
+  // May ask the server (creates of unknown outcome).
+  bool MayRun(const std::string& key);
   // One run for one key. Fills `error` unless the outcome is done or after; kCancelled: the run was
   // asked to end (CancelScopes, Stop).
   kcm_outcome Reconcile(uint32_t queue, const std::string& key, int failures, Error* error);
@@ -152,6 +155,7 @@ class Instance : public client::Fence,
   // Fence of the generation: only an active instance writes.
   Status Check(clock::MonoTime* deadline) const override;
   uint64_t Seen(const client::Gvr& gvr) const override;
+  clock::MonoTime Now() const override { return shared_->environment->clock->Monotonic(); }
   // The caches of all watches, those of run time too, are at least at the version that `at_least`
   // gives for "apps/v1/deployments".
   bool CachesAtLeast(const std::function<uint64_t(const std::string&)>& at_least) const;
@@ -204,14 +208,13 @@ class Instance : public client::Fence,
   void AddAsideKeys();
   void CountCompletion(int change);
   std::shared_ptr<cache::Subscription> SubscribeTo(const WatchState& watch);
-  // What the caches showed just before a write was sent.
-  struct Before {
-    uint64_t seen = UINT64_MAX;  // version of the resource's cache, of a create
-    std::string uid;             // of the object to be deleted; empty: not cached
-  };
-  Before LookBefore(const kcm_scope* scope, const client::Call& call) const;
+  // Of the object that is about to be deleted; "" when it is not cached.
+  std::string UidToDelete(const kcm_scope* scope, const client::Call& call) const;
   void RecordWrite(kcm_scope* scope, const client::Call& call, const Result<client::Answer>& answer,
-                   const Before& before);
+                   const std::string& uid);
+  // The version that the cache of this resource must have reached to show every object which the
+  // server has there now.
+  Result<uint64_t> NewestIn(const WriteLedger::Place& place);
 
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<Image> image_;

@@ -2,6 +2,7 @@
 // Requests of an instance: generation fence, record of writes, answers across the ABI.
 #include <algorithm>
 
+#include "host/client/request.h"
 #include "host/plugin/call_pool.h"
 #include "host/plugin/entry.h"
 #include "host/plugin/instance.h"
@@ -9,6 +10,9 @@
 
 namespace kcm::host::plugin {
 namespace {
+
+// A server that does not answer is asked again.
+constexpr auto kLookLimit = std::chrono::seconds(10);
 
 // A kcm_answer and what its members point to. Freed through ReleaseAnswer.
 struct OwnedAnswer {
@@ -104,36 +108,90 @@ bool Instance::Holds(const client::Gvr& gvr, std::string_view ns, std::string_vi
 }
 
 void Instance::RecordWrite(kcm_scope* scope, const client::Call& call,
-                           const Result<client::Answer>& answer, const Before& before) {
+                           const Result<client::Answer>& answer, const std::string& uid) {
   if (scope == nullptr || scope->key.empty() || !Writes(call.verb)) return;
   if (answer.ok()) {
     if (answer->object)
       shared_->ledger.Wrote(scope->key, call.resource, answer->object->ResourceVersion());
-    if (call.verb == client::Verb::kDelete && !before.uid.empty())
-      shared_->ledger.Deleted(scope->key, call.resource, call.ns, call.name, before.uid);
+    if (call.verb == client::Verb::kDelete && !uid.empty())
+      shared_->ledger.Deleted(scope->key, call.resource, call.ns, call.name, uid);
     return;
   }
   const bool unknown = answer.code() == Code::kTransport || answer.code() == Code::kCancelled ||
                        answer.code() == Code::kTimeout;
-  if (unknown && call.verb == client::Verb::kCreate && before.seen != UINT64_MAX)
-    shared_->ledger.Unknown(scope->key, call.resource, before.seen);
+  if (unknown && call.verb == client::Verb::kCreate && Seen(call.resource) != UINT64_MAX)
+    shared_->ledger.Unknown(scope->key, {call.resource, call.ns}, Now());
 }
 
-Instance::Before Instance::LookBefore(const kcm_scope* scope, const client::Call& call) const {
-  Before out;
-  if (scope == nullptr || scope->key.empty()) return out;
-  if (call.verb == client::Verb::kCreate) out.seen = Seen(call.resource);
-  if (call.verb != client::Verb::kDelete) return out;
+std::string Instance::UidToDelete(const kcm_scope* scope, const client::Call& call) const {
+  if (scope == nullptr || scope->key.empty() || call.verb != client::Verb::kDelete) return "";
   // The answer to a delete often names no uid: a later object of the same name must not count as
   // the one that was deleted.
   for (const auto& w : watches_) {
     if (!w->informer || w->declaration.gvr != call.resource) continue;
     const wire::ObjectPtr o =
         w->informer->Get(call.ns.empty() ? call.name : call.ns + "/" + call.name);
-    if (o) out.uid = o->Uid();
+    return o ? std::string(o->Uid()) : "";
+  }
+  return "";
+}
+
+bool Instance::MayRun(const std::string& key) {
+  WriteLedger& ledger = shared_->ledger;
+  std::string given_up;
+  bool ready = ledger.Ready(key, *this, &given_up);
+  if (!ready) {
+    const std::vector<WriteLedger::Place> places = ledger.ToRead(key, Now());
+    for (const WriteLedger::Place& place : places) {
+      const Result<uint64_t> newest = NewestIn(place);
+      if (!newest.ok())
+        shared_->log.Info(2, "Looking for a create without an answer failed, it is tried again",
+                          {{"key", key}, {"reason", newest.error().message}});
+      ledger.Read(place, newest.ok() ? std::optional(*newest) : std::nullopt, Now());
+    }
+    if (!places.empty()) ready = ledger.Ready(key, *this, &given_up);
+  }
+  if (!given_up.empty())
+    shared_->log.Info(2, "Caches do not show writes of the build before, the key runs all the same",
+                      {{"key", key}, {"missing", given_up}});
+  return ready;
+}
+
+Result<uint64_t> Instance::NewestIn(const WriteLedger::Place& place) {
+  const cache::InformerKey* cached = nullptr;
+  for (const auto& w : watches_) {
+    if (!w->informer || w->declaration.gvr != place.gvr) continue;
+    cached = &w->informer->key();
     break;
   }
-  return out;
+  // What the cache does not hold it never shows.
+  if (cached == nullptr || (!cached->ns.empty() && cached->ns != place.ns)) return 0;
+  const std::shared_ptr<client::Client> client = services().client;
+  if (state() != State::kActive || !client) return MakeError(Code::kStopped, "not active");
+  kcm_scope scope;  // a hand-over or stop ends the request
+  scope.instance = this;
+  BeginScope(&scope);
+  client::Call call;
+  call.verb = client::Verb::kList;
+  call.resource = place.gvr;
+  call.ns = place.ns;
+  call.form = client::Form::kMetadataOnly;
+  call.timeout = kLookLimit;
+  call.cancel = &scope.cancel;
+  call.retry_lost = false;  // the ledger has a back-off
+  if (!cached->field_selector.empty())
+    call.query = "fieldSelector=" + client::EscapeSegment(cached->field_selector);
+  // No resourceVersion: as new as the server itself. The version of the answer is that of the whole
+  // server, which a cache of a resource at rest may not reach for a minute; those of the objects
+  // are reached by their events.
+  uint64_t newest = 0;
+  const Result<client::ListResult> listed = client->List(
+      call, [&](const wire::ObjectPtr& o) { newest = std::max(newest, o->ResourceVersion()); });
+  (void)EndScope(&scope);
+  if (listed.ok()) return newest;
+  // Trying again does not help: the next event has to do.
+  if (listed.code() == Code::kForbidden) return Seen(place.gvr) + 1;
+  return listed.error();
 }
 
 kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags) {
@@ -142,14 +200,14 @@ kcm_answer* Instance::Send(kcm_scope* scope, client::Call& call, uint32_t flags)
   if (state() == State::kStopped)
     return MakeAnswer(MakeError(Code::kStopped, declaration_->name + " was stopped"), flags,
                       handles());
-  const Before before = LookBefore(scope, call);
+  const std::string uid = UidToDelete(scope, call);
   const std::shared_ptr<client::Client> client = services().client;
   if (!client)  // create() of the first build, before the lease is won
     return MakeAnswer(
         MakeError(Code::kFenced, declaration_->name + ": requests are possible from start() on"),
         flags, handles());
   Result<client::Answer> answer = client->Do(call);
-  RecordWrite(scope, call, answer, before);
+  RecordWrite(scope, call, answer, uid);
   if (scope != nullptr && !answer.ok()) {
     const std::lock_guard lock(wait_mutex_);
     scope->failed_request = answer.error().message;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "build_paths.h"
 #include "host/plugin/plugin_cluster.h"
 
 namespace kcm::test {
@@ -159,6 +160,81 @@ TEST(HandOver, EventsThatWaitAreWrittenWhenTheirPluginIsRemoved) {
   const std::vector<Json> events = cluster.List("events");
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]["involvedObject"].value("name", ""), "one");
+}
+
+// Design 9: nobody knows whether these creates were done. The new build's host reads it from the
+// server; a cache at rest would not tell for a minute.
+TEST(HandOver, CreatesWithoutAnAnswerAreLookedForBeforeTheirKeyRuns) {
+  PluginCluster cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so",
+                         std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"});
+  cluster.Advance(1s);  // the service account of pods is there
+  devcluster::Server::Fault fault;
+  fault.method = "POST";
+  fault.path_regex = "/pods(\\?|$)";
+  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
+  fault.times = -1;
+  cluster.server().AddFault(fault);
+  cluster.Create({{"apiVersion", "apps/v1"},
+                  {"kind", "ReplicaSet"},
+                  {"metadata", {{"name", "web"}}},
+                  {"spec",
+                   {{"replicas", 1},
+                    {"selector", {{"matchLabels", {{"app", "web"}}}}},
+                    {"template", harness::PodTemplate({{"app", "web"}})}}}});
+  cluster.Advance(1s);
+  ASSERT_TRUE(cluster.List("pods").empty());
+  (void)cluster.Audit();
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("kcm-pod-other"))), "");
+  cluster.server().ClearFaults();
+  cluster.Advance(12s);  // the back-off of its failures
+  EXPECT_EQ(cluster.List("pods").size(), 1u) << "the key waits for an event that never comes";
+  int looks = 0, creates = 0;
+  for (const auto& e : cluster.Audit()) {
+    if (e.user_agent.find("replicaset-controller") == std::string::npos) continue;
+    const bool pods = e.uri.starts_with("/api/v1/namespaces/default/pods?") ||
+                      e.uri == "/api/v1/namespaces/default/pods";
+    if (!pods) continue;
+    if (e.method == "POST") ++creates;
+    if (e.method != "GET") continue;
+    ++looks;
+    EXPECT_EQ(creates, 0) << "it is looked for too late";
+    EXPECT_EQ(e.uri.find("resourceVersion"), std::string::npos) << e.uri;
+    EXPECT_EQ(e.code, 200);
+  }
+  EXPECT_EQ(looks, 1);
+}
+
+// The cache is behind: the pod that was made without an answer shows late, and is the only one.
+TEST(HandOver, CreateThatWasDoneWithoutAnAnswerIsNotDoneAgain) {
+  PluginCluster cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so",
+                         std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"});
+  cluster.Advance(1s);
+  cluster.HoldCaches("pods");
+  devcluster::Server::Fault fault;
+  fault.method = "POST";
+  fault.path_regex = "/pods(\\?|$)";
+  fault.kind = devcluster::Server::Fault::Kind::kDropAfter;
+  cluster.server().AddFault(fault);
+  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
+  fault.times = -1;
+  cluster.server().AddFault(fault);
+  cluster.Create({{"apiVersion", "apps/v1"},
+                  {"kind", "ReplicaSet"},
+                  {"metadata", {{"name", "web"}}},
+                  {"spec",
+                   {{"replicas", 1},
+                    {"selector", {{"matchLabels", {{"app", "web"}}}}},
+                    {"template", harness::PodTemplate({{"app", "web"}})}}}});
+  cluster.Advance(1s);
+  ASSERT_EQ(cluster.List("pods").size(), 1u);
+  ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("kcm-pod-other"))), "");
+  cluster.server().ClearFaults();
+  cluster.Advance(40s);
+  EXPECT_EQ(cluster.List("pods").size(), 1u) << "a substitute for a pod that is there";
+  cluster.ReleaseCaches();
+  cluster.Advance(12s);
+  EXPECT_EQ(cluster.List("pods").size(), 1u);
+  EXPECT_EQ(cluster.Get("replicasets", "web")["status"].value("replicas", 0), 1);
 }
 
 }  // namespace

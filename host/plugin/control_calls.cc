@@ -16,6 +16,7 @@ ControlCalls::End ControlCalls::Run(const std::string& call, clock::Duration lim
                                     std::function<void()> step, std::function<void()> after) {
   const clock::MonoTime deadline = clock_.Monotonic() + limit;
   auto mine = std::make_shared<Call>();
+  std::vector<std::thread> ended;
   {
     std::unique_lock lock(mutex_);
     const bool free = clock_.Wait(lock, cv_, deadline, [this] {
@@ -23,9 +24,11 @@ ControlCalls::End ControlCalls::Run(const std::string& call, clock::Duration lim
     });
     if (finished_) return End::kEnded;
     if (!free || call_) return End::kBusy;
+    ended.swap(late_threads_);  // no call is under way: theirs are over
     mine->open = {call, clock_.Monotonic()};
     call_ = mine;
   }
+  for (std::thread& t : ended) t.join();
   std::thread thread;
   try {
     thread = clock::StartBusyThread(clock_, call,

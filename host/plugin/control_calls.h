@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ControlCalls: the life cycle calls of one instance (create, start, health, save_state, ...), one
 // at a time, each on a thread of its own. A call that never returns then holds up nobody: whoever
-// made it goes on after a limit, and the thread stays until the call does return.
+// made it goes on after a limit, and the thread stays until the call does return (it is joined by
+// the next call, or at the end).
 #pragma once
 #include <condition_variable>
 #include <functional>

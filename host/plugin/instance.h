@@ -164,6 +164,7 @@ class Instance : public client::Fence,
   // Null for an unknown id. A runtime watch lives on while somebody reads it.
   std::shared_ptr<WatchState> Watch(uint32_t id);
   bool WatchSynced(uint32_t id);  // false for an unknown id
+  // Throws clock::ThreadError; nothing was added then.
   Result<uint32_t> AddRuntimeWatch(const client::Gvr& gvr);
   Status RemoveRuntimeWatch(uint32_t id);
   uint64_t AddTimer(clock::Duration delay, void (*fire)(void*), void* data);

@@ -230,11 +230,12 @@ bool Instance::WatchSynced(uint32_t id) {
 }
 
 Result<uint32_t> Instance::AddRuntimeWatch(const client::Gvr& gvr) {
+  // Before the lock: whatever throws below, it ends without it.
+  auto watch = std::make_shared<WatchState>();
   const std::lock_guard lock(runtime_mutex_);
   if (state() == State::kStopped) return MakeError(Code::kStopped, "stopped");
   for (const auto& [id, w] : runtime_watches_)
     if (w->declaration.gvr == gvr) return id;
-  auto watch = std::make_shared<WatchState>();
   watch->declaration.gvr = gvr;
   watch->declaration.flags = KCM_WATCH_METADATA_ONLY;
   cache::InformerKey key;
@@ -243,8 +244,9 @@ Result<uint32_t> Instance::AddRuntimeWatch(const client::Gvr& gvr) {
   watch->informer = env().informers->For(key, wire::Mask());
   const uint32_t id = next_runtime_watch_++;
   watch->handler = std::make_unique<WatchHandler>(this, id, watch.get());
-  if (events_may_come_) watch->subscription = SubscribeTo(*watch);
   env().informers->Start();
+  // Last: when there is no thread for it, no event has come of a watch that the plugin never got.
+  if (events_may_come_) watch->subscription = SubscribeTo(*watch);
   runtime_watches_.emplace(id, std::move(watch));
   return id;
 }

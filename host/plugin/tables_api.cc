@@ -2,6 +2,7 @@
 // The tables about the API server: caches, requests, discovery.
 #include <memory>
 
+#include "host/plugin/controller.h"
 #include "host/plugin/first_sizes.h"
 #include "host/plugin/instance.h"
 #include "host/plugin/tables.h"
@@ -87,8 +88,10 @@ int32_t AddWatch(kcm_context* c, kcm_str group, kcm_str version, kcm_str resourc
                  kcm_error* error) {
   if (version.length == 0 || resource.length == 0 || watch == nullptr)
     return Fail(error, KCM_ERR_INVALID, "a watch needs version and resource");
-  const Result<uint32_t> id = InstanceOf(c).AddRuntimeWatch(
-      {std::string(View(group)), std::string(View(version)), std::string(View(resource))});
+  const Result<uint32_t> id = OrNoThread([&] {
+    return InstanceOf(c).AddRuntimeWatch(
+        {std::string(View(group)), std::string(View(version)), std::string(View(resource))});
+  });
   if (!id.ok()) return Fail(error, static_cast<int32_t>(id.code()), id.error().message);
   *watch = *id;
   return KCM_OK;

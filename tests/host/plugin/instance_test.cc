@@ -8,7 +8,11 @@
 #include <future>
 
 #include "harness/temporary_dir.h"
+#include "host/client/transport.h"
+#include "host/plugin/few_threads.h"
+#include "host/plugin/plugin_error.h"
 #include "host/plugin/probes.h"
+#include "host/plugin/tables.h"
 
 namespace kcm::host::plugin {
 namespace {
@@ -159,6 +163,40 @@ TEST_F(InstanceTest, WhatBeginsAfterTheHandOversCancelIsAskedToEnd) {
   EXPECT_EQ(WaitsThatBeginNow(), waited);
   instance_->CancelAll();
   EXPECT_EQ(WaitsThatBeginNow(), ended);
+}
+
+// A plugin in C can not catch: what the host has no thread for is an error of the call.
+TEST_F(InstanceTest, WatchThatThereIsNoThreadForIsRefusedAndCanBeAskedForAgain) {
+  client::Config config;
+  config.server = "http://127.0.0.1:1";  // nobody answers
+  cache::FactoryOptions o;
+  o.client = std::make_shared<client::Client>(client::ClientOptions{
+      .transport = *client::MakeTransport(config, {.clock = &clock_}), .clock = &clock_});
+  o.clock = &clock_;
+  o.random = [] { return 0.5; };
+  cache::InformerFactory factory(o);
+  environment_.informers = &factory;
+  uint32_t watch = 0;
+  const auto add = [&](int threads) {
+    const test::FewThreads few(threads);
+    PluginError error;
+    const int32_t code =
+        CacheTable().add_watch(reinterpret_cast<kcm_context*>(instance_.get()), TextOf(""),
+                               TextOf("v1"), TextOf("secrets"), &watch, error.c());
+    if (code != KCM_OK) {
+      EXPECT_NE(error.Reason(code).find("cannot start a thread ("), std::string::npos)
+          << error.Reason(code);
+    }
+    return code;
+  };
+  EXPECT_EQ(add(0), KCM_ERR_UNAVAILABLE) << "of the factory";
+  EXPECT_EQ(add(1), KCM_ERR_UNAVAILABLE) << "of the reflector";
+  EXPECT_EQ(add(1), KCM_ERR_UNAVAILABLE) << "of the delivery";
+  EXPECT_EQ(watch, 0u);
+  EXPECT_EQ(add(1), KCM_OK);
+  EXPECT_NE(watch, 0u);
+  EXPECT_EQ(instance_->RemoveRuntimeWatch(watch).code(), Code::kOk);
+  instance_->Stop();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BackOff: delays of one reflector (spec/host.md 5.3): 0.8 s * 2^n, cap 30 s, each times a random
+// BackOff: delays of a reflector (spec/host.md 5.3): 0.8 s * 2^n, cap 30 s, each times a random
 // factor in [1,2), from the start again after 2 min without use.
 #pragma once
 #include <functional>

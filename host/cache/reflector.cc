@@ -55,7 +55,8 @@ Reflector::Reflector(ReflectorOptions options, ReflectorSink* sink, wire::Mask m
                              !options_.key.metadata_only
                          ? ""
                          : KindFor(options_.key)),
-      back_off_(options_.random),
+      connect_back_off_(options_.random),
+      list_back_off_(options_.random),
       watch_list_(options_.watch_list),
       mask_(std::move(mask)) {}
 
@@ -134,10 +135,13 @@ void Reflector::Run() {
         state = Watch();
         break;
       case State::kPauseThenList:
-        state = Pause() ? First() : State::kStopped;
+        state = PauseThen(&list_back_off_, First());
+        break;
+      case State::kPauseThenWatchList:
+        state = PauseThen(&connect_back_off_, State::kWatchList);
         break;
       case State::kPauseThenWatch:
-        state = Pause() ? State::kWatch : State::kStopped;
+        state = PauseThen(&connect_back_off_, State::kWatch);
         break;
       case State::kStopped:
         break;
@@ -146,11 +150,11 @@ void Reflector::Run() {
   }
 }
 
-bool Reflector::Pause() {
-  const clock::Duration delay = back_off_.Next(options_.clock->Monotonic());
+Reflector::State Reflector::PauseThen(BackOff* back_off, State next) {
+  const clock::Duration delay = back_off->Next(options_.clock->Monotonic());
   std::unique_lock<std::mutex> lock(mutex_);
   options_.clock->WaitFor(lock, wake_, delay, [this] { return stop_; });
-  return !stop_;
+  return stop_ ? State::kStopped : next;
 }
 
 client::Call Reflector::MakeCall(Verb verb, const wire::Mask* mask) const {
@@ -161,7 +165,7 @@ client::Call Reflector::MakeCall(Verb verb, const wire::Mask* mask) const {
   call.form = options_.key.metadata_only ? client::Form::kMetadataOnly : client::Form::kObject;
   call.mask = mask->keeps_all() ? nullptr : mask;
   call.interner = options_.interner;
-  call.retry_lost = false;  // every way out of a state that failed leads through Pause
+  call.retry_lost = false;  // every way out of a state that failed leads through PauseThen
   if (json_) call.accept = client::AcceptOf(call, true).value;
   if (!options_.key.field_selector.empty())
     call.query += "&fieldSelector=" + client::EscapeSegment(options_.key.field_selector);
@@ -322,7 +326,7 @@ Reflector::State Reflector::WatchList() {
                                                        : std::optional<Error>(end.status.error());
   if (error && error->code == Code::kCancelled) return AfterCancel();
   if (error && CallsForPatience(*error) && !(end.opened && IsCut(*error)))
-    return State::kPauseThenList;
+    return State::kPauseThenWatchList;
   if (error && (IsExpiredError(*error) || IsTooLarge(*error)) && !expired_) {
     expired_ = true;
     return State::kWatchList;

@@ -63,11 +63,12 @@ class Reflector {
  private:
   // Where the thread is; each state's function returns the next one.
   enum class State : uint8_t {
-    kWatchList,       // asks for the initial state as a stream of events (mode B)
-    kList,            // asks for it page by page (mode A, and whenever mode B fails)
-    kWatch,           // follows changes from last_rv_
-    kPauseThenList,   // waits, then starts over with a new initial state
-    kPauseThenWatch,  // waits, then watches from where it was
+    kWatchList,           // asks for the initial state as a stream of events (mode B)
+    kList,                // asks for it page by page (mode A, and whenever mode B fails)
+    kWatch,               // follows changes from last_rv_
+    kPauseThenList,       // waits, then starts over with a new initial state
+    kPauseThenWatchList,  // nobody answered a watch-list: waits, then asks again
+    kPauseThenWatch,      // nobody answered a watch: waits, then watches from where it was
     kStopped,
   };
   // What one stream did.
@@ -93,7 +94,7 @@ class Reflector {
   State Watch();
   State AfterWatch(const StreamEnd& end);
   State AfterCancel();
-  bool Pause();  // false: stopped
+  State PauseThen(BackOff* back_off, State next);
 
   // One LIST with all its pages into `sink`.
   Result<std::string> ListPages(const wire::Mask& mask, const std::string& rv,
@@ -130,7 +131,10 @@ class Reflector {
   SmallThread thread_;
 
   // The thread's own.
-  BackOff back_off_;
+  // Two sequences: the list that has to follow an outage does not wait for what the connections of
+  // the outage have come to (HOST-30).
+  BackOff connect_back_off_;         // of streams that nobody answered
+  BackOff list_back_off_;            // of everything that has to start over
   clock::TimerId list_warning_ = 0;  // pending while the initial events are awaited
   bool watch_list_;
   bool expired_ = false;           // last_rv_ can not be listed any more: next with "" (5.3)

@@ -489,5 +489,27 @@ TEST_F(InformerTest, AServerThatIsDownIsAskedEverMoreSeldom) {
   EXPECT_EQ(recorder.Take().back(), "add b");
 }
 
+struct RestartTest : InformerTest, ::testing::WithParamInterface<bool> {};
+
+// The watch that finds the server again is refused, and the list that has to follow waits for its
+// own back-off, not for the one that has grown during the outage.
+TEST_P(RestartTest, HOST_30_CompactedHistoryAfterAnOutageCostsNoSecondLongPause) {
+  Up(true, GetParam());
+  ASSERT_TRUE(cluster->ConfigMap("a").ok());
+  Start();
+  Advance(2s);  // a watch shorter than 1 s would be an error of its own
+  behind_is_fine = true;
+  cluster->server->SetReachable(false);
+  for (int i = 0; i < 140; ++i) Advance(1s);
+  cluster->server->SetReachable(true);
+  ASSERT_TRUE(cluster->ConfigMap("b").ok());
+  cluster->server->Compact();
+  for (int i = 0; i < 65; ++i) Advance(1s);
+  EXPECT_TRUE(informer->Get("default/b"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Informer, RestartTest, ::testing::Bool(),
+                         [](const auto& row) { return row.param ? "WithWatchList" : "Of128"; });
+
 }  // namespace
 }  // namespace kcm::host::cache

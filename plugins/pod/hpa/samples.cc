@@ -7,6 +7,7 @@
 
 #include "kcm/rules/go_duration.h"
 #include "kcm/rules/quantity.h"
+#include "plugins/pod/bounded_seconds.h"
 
 namespace kcm::pod::hpa {
 
@@ -87,10 +88,9 @@ Samples CustomSamples(Node list) {
   for (const Node item : list.Get("items").Items()) {
     const Node v1beta2 = item.Get("windowSeconds");
     const Node window = v1beta2.Has() ? v1beta2 : item.Get("window");
-    out.insert_or_assign(
-        std::string(item.Path("describedObject.name").String()),
-        Sample{MilliOf(item.Get("value")), TimestampOf(item),
-               window.Has() ? std::chrono::seconds(window.Int()) : kDefaultWindow});
+    out.insert_or_assign(std::string(item.Path("describedObject.name").String()),
+                         Sample{MilliOf(item.Get("value")), TimestampOf(item),
+                                window.Has() ? BoundedSeconds(window.Int()) : kDefaultWindow});
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include "kcm/rules/decimal_int64.h"
 #include "kcm/rules/job.h"
 #include "kcm/rules/pod.h"
+#include "plugins/pod/bounded_seconds.h"
 
 namespace kcm::pod::job {
 namespace {
@@ -48,7 +49,7 @@ std::optional<WallTime> DeletionAsked(Node pod) {
   const Node metadata = pod.Get("metadata");
   const auto deadline = rules::TimeOf(metadata.Get("deletionTimestamp"));
   if (!deadline) return std::nullopt;
-  return *deadline - std::chrono::seconds(metadata.Get("deletionGracePeriodSeconds").Int());
+  return rules::Plus(*deadline, -BoundedSeconds(metadata.Get("deletionGracePeriodSeconds").Int()));
 }
 
 }  // namespace

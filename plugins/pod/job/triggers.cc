@@ -9,6 +9,7 @@
 #include "plugins/pod/job/pods.h"
 #include "plugins/pod/job/reconciler.h"
 #include "plugins/pod/job/spec.h"
+#include "plugins/pod/job/verdict.h"
 #include "plugins/pod/ownership/gone_owner.h"
 #include "plugins/pod/ownership/wakes.h"
 #include "plugins/pod/resources.h"
@@ -61,8 +62,7 @@ void Controller::OnJobUpdate(const sdk::Change& change) {
   const auto start = rules::TimeOf(job.Path("status.startTime"));
   if (!start || !deadline.Has()) return;
   if (old_deadline.Has() && old_deadline.Int() == deadline.Int()) return;
-  const auto active = rules::Elapsed(*start, context_.clock().Now());
-  context_.queue().AddAfter(key, std::chrono::seconds(deadline.Int()) - active);
+  context_.queue().AddAfter(key, LeftOfDeadline(*start, deadline.Int(), context_.clock().Now()));
 }
 
 // Finalizers that no reconcile of the Job removes any more.

@@ -2,9 +2,8 @@
 // How a Job ends.
 #include "plugins/pod/job/verdict.h"
 
-#include <algorithm>
-
 #include "kcm/rules/pod.h"
+#include "plugins/pod/bounded_seconds.h"
 #include "plugins/pod/job/failure_policy.h"
 
 namespace kcm::pod::job {
@@ -63,14 +62,8 @@ bool HasRunningDeadline(const Evidence& e) {
          !TrueCondition(e.status, "Suspended").Has();
 }
 
-std::chrono::nanoseconds LeftOfDeadline(const Evidence& e) {
-  constexpr int64_t kMost = int64_t{1} << 32;  // seconds; more than a century
-  const std::chrono::nanoseconds deadline =
-      std::chrono::seconds(std::min(*e.spec.active_deadline_seconds, kMost));
-  const std::chrono::nanoseconds active = rules::Elapsed(*e.start_time, e.now);
-  // A start in the far future: no overflow.
-  if (active < std::chrono::nanoseconds(0)) return deadline;
-  return deadline - active;
+std::chrono::nanoseconds LeftFor(const Evidence& e) {
+  return LeftOfDeadline(*e.start_time, *e.spec.active_deadline_seconds, e.now);
 }
 
 Verdict JudgeIndexes(const Evidence& e) {
@@ -91,6 +84,15 @@ Verdict JudgeIndexes(const Evidence& e) {
 
 }  // namespace
 
+std::chrono::nanoseconds LeftOfDeadline(rules::WallTime start, int64_t seconds,
+                                        rules::WallTime now) {
+  const std::chrono::nanoseconds deadline = BoundedSeconds(seconds);
+  const std::chrono::nanoseconds active = rules::Elapsed(start, now);
+  // A start in the far future: no overflow.
+  if (active < std::chrono::nanoseconds(0)) return deadline;
+  return deadline - active;
+}
+
 Verdict Judge(const Evidence& e) {
   if (const Node met = TrueCondition(e.status, "SuccessCriteriaMet"); met.Has())
     return Recorded(Verdict::Type::kSuccessCriteriaMet, met);
@@ -102,7 +104,7 @@ Verdict Judge(const Evidence& e) {
     return Failure(e.features, "BackoffLimitExceeded",
                    "Job has reached the specified backoff limit");
   }
-  if (HasRunningDeadline(e) && LeftOfDeadline(e).count() <= 0) {
+  if (HasRunningDeadline(e) && LeftFor(e).count() <= 0) {
     return Failure(e.features, "DeadlineExceeded", "Job was active longer than specified deadline");
   }
   return e.spec.indexed ? JudgeIndexes(e) : Verdict{};
@@ -110,7 +112,7 @@ Verdict Judge(const Evidence& e) {
 
 std::optional<std::chrono::nanoseconds> UntilDeadline(const Evidence& e) {
   if (!HasRunningDeadline(e)) return std::nullopt;
-  const std::chrono::nanoseconds left = LeftOfDeadline(e);
+  const std::chrono::nanoseconds left = LeftFor(e);
   return left.count() > 0 ? std::optional(left) : std::nullopt;
 }
 

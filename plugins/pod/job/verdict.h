@@ -48,6 +48,11 @@ struct Evidence {
 // Failure before success; what the status says already is final.
 Verdict Judge(const Evidence& evidence);
 
+// Time until `seconds` after `start`, negative once that has passed. Numbers and times may be any;
+// all is left as long as `start` is in the future.
+std::chrono::nanoseconds LeftOfDeadline(rules::WallTime start, int64_t seconds,
+                                        rules::WallTime now);
+
 // Time until the deadline, when there is one that has not passed.
 std::optional<std::chrono::nanoseconds> UntilDeadline(const Evidence& evidence);
 

@@ -113,6 +113,9 @@ TEST(JobPod, FinishesAsWellAsCanBeTold) {
   };
   const TestJson deleted{
       {"metadata", {{"deletionTimestamp", Time(130)}, {"deletionGracePeriodSeconds", 30}}}};
+  const TestJson patient{
+      {"metadata",
+       {{"deletionTimestamp", Time(100)}, {"deletionGracePeriodSeconds", int64_t{1} << 62}}}};
   const TestJson sidecar{
       {"spec", {{"initContainers", {{{"name", "s"}, {"restartPolicy", "Always"}}}}}}};
   const auto inits = [](TestJson statuses) {
@@ -129,6 +132,7 @@ TEST(JobPod, FinishesAsWellAsCanBeTold) {
        Merged(containers({Exited("a", 1, 40), running}), ReadyAt(60, "False")), 60},
       {"ready: no time", Merged(ReadyAt(60), deleted), 100},
       {"deletion less grace", deleted, 100},
+      {"a grace period longer than time", patient, 100 - (int64_t{1} << 32)},
       {"nothing: created", TestJson::object(), 0},
       {"a sidecar that ended later",
        Merged(Merged(containers({Exited("a", 1, 40)}), sidecar), inits({Exited("s", 0, 45)})), 45},

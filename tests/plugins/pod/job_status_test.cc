@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "plugins/pod/job/memory.h"
 #include "plugins/pod/job/orphan_key.h"
 #include "plugins/pod/job/pod_body.h"
@@ -168,6 +170,32 @@ TEST(JobVerdict, FollowsTheOrderOfTheRules) {
     EXPECT_EQ(verdict.type, row.want);
     EXPECT_EQ(verdict.reason, row.reason);
   }
+}
+
+TEST(JobDeadline, HoldsAnyNumberAndAnyStart) {
+  using rules::WallTime;
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  constexpr std::chrono::seconds kCentury(int64_t{1} << 32);
+  const struct {
+    const char* name;
+    WallTime start;
+    int64_t seconds;
+    std::chrono::nanoseconds want;
+  } rows[] = {
+      {"some is left", At(40), 100, std::chrono::seconds(40)},
+      {"passed", At(0), 60, std::chrono::seconds(-40)},
+      {"more seconds than nanoseconds can be", At(40), 9'300'000'000,
+       kCentury - std::chrono::seconds(60)},
+      {"the greatest", At(100), kMax, kCentury},
+      {"a start in the future", At(130), 60, std::chrono::seconds(60)},
+      {"at the end of time", WallTime::max(), kMax, kCentury},
+      {"none", At(100), 0, std::chrono::seconds(0)},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(LeftOfDeadline(row.start, row.seconds, At(100)), row.want);
+  }
+  EXPECT_LT(LeftOfDeadline(WallTime::min(), kMax, At(100)).count(), 0);
 }
 
 TEST(JobVerdict, JudgesIndexes) {

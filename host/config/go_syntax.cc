@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <system_error>
 
+#include "kcm/rules/go_bool.h"
 #include "kcm/rules/go_quote.h"
 
 namespace kcm::host::config {
@@ -71,12 +73,7 @@ std::string GoQuoteList(const std::vector<std::string>& list) {
 }
 
 Result<bool> ParseGoBool(std::string_view text) {
-  for (const std::string_view word : {"1", "t", "T", "TRUE", "true", "True"}) {
-    if (text == word) return true;
-  }
-  for (const std::string_view word : {"0", "f", "F", "FALSE", "false", "False"}) {
-    if (text == word) return false;
-  }
+  if (const std::optional<bool> value = rules::ParseGoBool(text)) return *value;
   return NumberError("ParseBool", text, "invalid syntax");
 }
 

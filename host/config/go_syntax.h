@@ -18,7 +18,7 @@ namespace kcm::host::config {
 // `["a" "b"]`, Go's %q of a string slice.
 std::string GoQuoteList(const std::vector<std::string>& list);
 
-// 1 t T TRUE true True 0 f F FALSE false False.
+// As rules::ParseGoBool.
 Result<bool> ParseGoBool(std::string_view text);
 // Base prefix 0x, 0o, 0b or leading 0, underscores between digits; `bits` is 32 or 64.
 Result<int64_t> ParseGoInt(std::string_view text, int bits);

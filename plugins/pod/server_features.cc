@@ -2,12 +2,18 @@
 // Which status fields the server keeps.
 #include "plugins/pod/server_features.h"
 
+#include <optional>
 #include <string>
+
+#include "kcm/rules/go_bool.h"
 
 namespace kcm::pod {
 namespace {
 
 constexpr int kFirstMinorWithTerminatingReplicas = 35;
+
+// Without the component: the host writes `:Name` or `kube:Name`.
+std::string_view GateNameOf(std::string_view key) { return key.substr(key.rfind(':') + 1); }
 
 }  // namespace
 
@@ -17,8 +23,10 @@ bool IsTurnedOn(std::string_view items, std::string_view name) {
     const size_t comma = items.find(',');
     const std::string_view item = items.substr(0, comma);
     const size_t equals = item.find('=');
-    if (item.substr(0, equals) == name && equals != std::string_view::npos)
-      on = item.substr(equals + 1) == "true";
+    if (equals != std::string_view::npos && GateNameOf(item.substr(0, equals)) == name) {
+      const std::optional<bool> value = rules::ParseGoBool(item.substr(equals + 1));
+      on = value && *value;
+    }
     if (comma == std::string_view::npos) break;
     items.remove_prefix(comma + 1);
   }

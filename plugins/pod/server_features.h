@@ -13,12 +13,13 @@ namespace kcm::pod {
 inline constexpr std::string_view kTerminatingReplicasGate =
     "DeploymentReplicaSetTerminatingReplicas";
 
-// `name=true` as one of the comma separated items of the flag --feature-gates; the last one of that
-// name decides.
+// Whether one of the comma separated items of the flag --feature-gates is `name=true`, in any word
+// for true and with or without a component (`kube:name=1`, `:name=true`, as Config::Flag shows it);
+// the last one of that name decides.
 bool IsTurnedOn(std::string_view items, std::string_view name);
 
 // status.terminatingReplicas is on by default since 1.35. A gate that is off always wins; one that
-// `feature_gates` (the flag's text, "A=true,B=false") turns on by name also counts for older
+// `feature_gates` (the flag's text, ":A=true,:B=false") turns on by name also counts for older
 // servers.
 bool TerminatingReplicasServed(bool gate, std::string_view feature_gates, int server_minor);
 

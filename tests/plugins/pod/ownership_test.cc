@@ -147,6 +147,12 @@ TEST(GoneOwner, IsTheDeletedOneOrTheOneBeforeOfTheSameName) {
   EXPECT_EQ(deleted->last.Path("metadata.uid").String(), "ub");
 }
 
+TEST(ServerFeatures, TheLastOfAGatesEntriesDecides) {
+  EXPECT_FALSE(IsTurnedOn(":A=true,kube:A=false", "A"));
+  EXPECT_TRUE(IsTurnedOn(":A=false,:B=false,A=True", "A"));
+  EXPECT_FALSE(IsTurnedOn("", "A"));
+}
+
 TEST(ServerFeatures, TerminatingReplicasNeedServerOrGate) {
   const struct {
     bool gate;
@@ -158,7 +164,16 @@ TEST(ServerFeatures, TerminatingReplicasNeedServerOrGate) {
       {true, "", 34, false},
       {true, "", 28, false},
       {true, "Other=true,DeploymentReplicaSetTerminatingReplicas=true", 33, true},
+      {true, ":DeploymentReplicaSetTerminatingReplicas=true,:Other=false", 33, true},
+      {true, "kube:DeploymentReplicaSetTerminatingReplicas=true", 33, true},
+      {true, ":DeploymentReplicaSetTerminatingReplicas=T", 33, true},
+      {true, ":DeploymentReplicaSetTerminatingReplicas=1", 33, true},
+      {true, ":DeploymentReplicaSetTerminatingReplicas=F", 33, false},
+      {true, ":DeploymentReplicaSetTerminatingReplicas=yes", 33, false},
+      {true, ":DeploymentReplicaSetTerminatingReplicas", 33, false},
       {true, "DeploymentReplicaSetTerminatingReplicasX=true", 33, false},
+      {true, ":XDeploymentReplicaSetTerminatingReplicas=true", 33, false},
+      {true, "true:Other=DeploymentReplicaSetTerminatingReplicas", 33, false},
       {false, "DeploymentReplicaSetTerminatingReplicas=false", 36, false},
   };
   for (const auto& row : rows) {

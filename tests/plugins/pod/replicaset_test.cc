@@ -191,8 +191,10 @@ TEST_F(ReplicaSet, RS_07_DeletesThePodThatRestartedMore) {
   EXPECT_FALSE(IsGoing(p[0]));
 }
 
-TEST_F(ReplicaSet, RS_08_ReplacesAPodThatIsStillTerminating) {
-  const auto check = [](Cluster& c, bool with_terminating) {
+class ReplicaSetOnServers : public ReplicaSet {
+ protected:
+  // One of two pods is going. `reported`: the server keeps their number.
+  static void CheckOneTerminating(Cluster& c, bool reported) {
     c.Create(Workload("ReplicaSet", "a", 2));
     c.Advance(200ms);
     std::vector<Json> pods = c.List("pods");
@@ -209,20 +211,35 @@ TEST_F(ReplicaSet, RS_08_ReplacesAPodThatIsStillTerminating) {
     const Json status = c.Get("replicasets", "a")["status"];
     EXPECT_EQ(status["replicas"], 2);
     EXPECT_EQ(status["readyReplicas"], 1);
-    if (with_terminating) {
+    if (reported) {
       EXPECT_EQ(status.value("terminatingReplicas", -1), 1);
     } else {
       EXPECT_FALSE(status.contains("terminatingReplicas"));
     }
-  };
-  check(cluster, true);
-  Cluster old({.plugins = {"pod"},
-               .nodes = 0,
-               .scheduler = false,
-               .watch_list = false,
-               .server_version = "v1.28.0"});
-  CreateAccount(old, "default");
-  check(old, false);
+  }
+
+  static void CheckWith(const std::string& server_version, std::vector<std::string> flags,
+                        bool reported) {
+    Cluster old({.plugins = {"pod"},
+                 .flags = std::move(flags),
+                 .nodes = 0,
+                 .scheduler = false,
+                 .watch_list = false,
+                 .server_version = server_version});
+    CreateAccount(old, "default");
+    CheckOneTerminating(old, reported);
+  }
+};
+
+TEST_F(ReplicaSetOnServers, RS_08_ReplacesAPodThatIsStillTerminating) {
+  CheckOneTerminating(cluster, true);
+  CheckWith("v1.28.0", {}, false);
+}
+
+TEST_F(ReplicaSetOnServers, AGateSetByNameCountsForAnOlderServer) {
+  CheckWith("v1.33.4", {"--feature-gates=DeploymentReplicaSetTerminatingReplicas=true"}, true);
+  CheckWith("v1.33.4", {"--feature-gates=kube:DeploymentReplicaSetTerminatingReplicas=1"}, true);
+  CheckWith("v1.33.4", {}, false);
 }
 
 TEST_F(ReplicaSet, RS_09_LeavesAFailedPodAndReplacesIt) {

@@ -129,6 +129,12 @@ Status Reconciler::FixClaimOwners(const ClaimUser& pod, int64_t ordinal) {
   return Ok();
 }
 
+Status Reconciler::FixClaimOwnersOrTell(size_t place) {
+  const Status fixed = FixClaimOwners(UserOf(place), OrdinalOf(place));
+  if (!fixed.ok()) TellPod(kUpdate, pods_[place].Name(), fixed);
+  return fixed;
+}
+
 ClaimUser Reconciler::UserOf(size_t place) const {
   return {.name = pods_[place].Name(),
           .uid = pods_[place].Uid(),

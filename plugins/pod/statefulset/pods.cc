@@ -144,11 +144,13 @@ Status Reconciler::MakeConsistent(size_t place) {
   const bool owners_fit = ClaimOwnersFit(place);
   if (pod_fits && owners_fit) return Ok();
   if (!stored) {
-    if (const Status created = CreateMissingClaims(place); !created.ok()) return created;
+    if (const Status created = CreateMissingClaims(place); !created.ok()) {
+      TellPod(kUpdate, pods_[place].Name(), created);
+      return created;
+    }
   }
   if (!owners_fit) {
-    if (const Status fixed = FixClaimOwners(UserOf(place), OrdinalOf(place)); !fixed.ok())
-      return fixed;
+    if (const Status fixed = FixClaimOwnersOrTell(place); !fixed.ok()) return fixed;
   }
   const Status put = pod_fits ? Ok() : PutPod(place);
   TellPod(kUpdate, pods_[place].Name(), put);

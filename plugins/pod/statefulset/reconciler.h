@@ -112,6 +112,7 @@ class Reconciler {
   Status CreateMissingClaims(size_t place);
   bool ClaimOwnersFit(size_t place) const;
   Status FixClaimOwners(const ClaimUser& pod, int64_t ordinal);
+  Status FixClaimOwnersOrTell(size_t place);  // a failure is one of the pod's update
   ClaimUser UserOf(size_t place) const;
 
   int64_t OrdinalOf(size_t place) const;

@@ -55,7 +55,7 @@ Result<Reconciler::Flow> Reconciler::FillSlots(int64_t first, int64_t count) {
         break;
       case SlotNeed::kClaims:
         done = CreateMissingClaims(*place);
-        if (done.ok()) done = FixClaimOwners(UserOf(*place), OrdinalOf(*place));
+        if (done.ok()) done = FixClaimOwnersOrTell(*place);
         if (set_.monotonic) {
           flow = Flow::kStop;
         } else if (done.ok()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // statefulset-controller in a real host: claims and their owners (spec/pod-workloads.md 5.5, 5.6).
+#include "plugins/pod/jobs.h"
 #include "plugins/pod/stateful_workloads.h"
 
 namespace kcm::harness {
@@ -137,6 +138,47 @@ TEST_F(StatefulSetClaims, AClaimThatIsRefusedHoldsItsPod) {
                                "Create Pod web-0 in StatefulSet web failed error: failed to create "
                                "PVC data-web-0: "));
   EXPECT_EQ(WebStatus()["observedGeneration"], 1) << "the status is written all the same";
+}
+
+class StatefulSetClaimWrites : public StatefulSetClaims {
+ protected:
+  static constexpr const char* kFailed = "Update Pod web-0 in StatefulSet web failed error: ";
+
+  bool Told(const std::string& error) {
+    return cluster.HasEvent("StatefulSet", "web", "FailedUpdate", kFailed + error);
+  }
+  void CheckThatARefusedOwnerIsTold(int status, const char* reason) {
+    cluster.server().AddFault(
+        Answered("PUT", "/persistentvolumeclaims/data-web-0", -1, status, reason));
+    PatchWeb(Retention("Retain", "Delete"));
+    EXPECT_TRUE(Told("could not update claim data-web-0 for delete policy ownerRefs: "));
+    EXPECT_EQ(ClaimOwners("data-web-0"), Json::array());
+    cluster.server().ClearFaults();
+    cluster.Advance(30s);  // until it is tried again
+    EXPECT_EQ(ClaimOwners("data-web-0"),
+              Json::array({OwnerOf("apps/v1", "StatefulSet", WebNow())}));
+  }
+};
+
+TEST_F(StatefulSetClaimWrites, ARefusedOwnerIsToldOfAPendingPod) {
+  CreateAndSettle(Web(1));
+  CheckThatARefusedOwnerIsTold(500, "InternalError");
+}
+
+TEST_F(StatefulSetClaimWrites, ARefusedOwnerIsToldOfARunningPod) {
+  CreateReady(Web(1));
+  CheckThatARefusedOwnerIsTold(409, "Conflict");
+  EXPECT_TRUE(cluster.HasEvent("StatefulSet", "web", "SuccessfulUpdate",
+                               "Update Pod web-0 in StatefulSet web successful"));
+}
+
+TEST_F(StatefulSetClaimWrites, AClaimThatIsRefusedIsToldOfTheAdoptedPodThatNeedsIt) {
+  cluster.Create(Orphan("web-0", {{"app", "x"}}));
+  Start("web-0");
+  cluster.server().AddFault(Answered("POST", "/persistentvolumeclaims", -1, 500, "InternalError"));
+  CreateAndSettle(Web(1));
+  ASSERT_EQ(OwnerName(cluster.Get("pods", "web-0")), "web");
+  EXPECT_TRUE(Told("failed to create PVC data-web-0: "));
 }
 
 TEST_F(StatefulSetClaims, ALostNameLabelIsPutBack) {

@@ -126,7 +126,7 @@ TEST(Connection, CredentialsThatTheServerRefusesAreNamedWithTheirPlace) {
         dir.Write(std::string(row.name) + ".conf", Kubeconfig(world.server().port(), ca, row.user));
     hosts.push_back(std::make_unique<Process>(
         std::vector<std::string>{HostBinary(), "--kubeconfig=" + file, "--secure-port=0",
-                                 "--plugin-dir=" + plugins},
+                                 "--plugin-dir=" + plugins, "--warm-standby=false"},
         dir.path(), row.name));
   }
   for (size_t i = 0; i < hosts.size(); ++i) {

@@ -105,6 +105,19 @@ TEST_P(Outage, HOST_30_StoppedServerIsAskedEverMoreSeldom) {
   ExpectRecovery(before);
 }
 
+// The server was restarted and knows no history: the pause before the list that follows is not one
+// of those that have grown during the outage.
+TEST_P(Outage, HOST_30_ARestartedServerIsFollowedAsSoon) {
+  const std::set<std::string> before = Pods("web");
+  cluster.LetCachesLag(true);
+  cluster.server().SetReachable(false);
+  Pass(140s);
+  cluster.server().SetReachable(true);
+  cluster.Create({{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "later"}}}});
+  cluster.server().Compact();
+  ExpectRecovery(before);
+}
+
 // The same behind a load balancer: connections are taken and dropped. A request that finds its kept
 // connection closed goes out once more on a fresh one; that may happen once per kept connection.
 TEST_P(Outage, DroppedConnectionsAreBackedOffLikeRefusedOnes) {

@@ -50,7 +50,8 @@ class PluginSwaps {
       cut_.Look();
       if (rests || ::testing::Test::HasFailure()) return count_ - first;
       if (count_ - first > 60) {
-        ADD_FAILURE() << "the controllers do not come to rest";
+        ADD_FAILURE() << "the controllers do not come to rest: "
+                      << ::testing::PrintToString(cut_.asked());
         return count_ - first;
       }
     }

@@ -245,12 +245,10 @@ Result<std::string> WhyText(const std::string& report, const std::string& key) {
                            "for an object without a namespace");
     if (const std::string standby = Standby(r); !standby.empty()) return standby;
     return "No queue holds " + Plain(key) +
-           ": nothing is to be done for it, and nothing failed that is to be tried again. If such "
-           "an "
-           "object exists (kubectl get), its last reconciles ended well, or it is of no kind that "
-           "an "
-           "active controller reconciles (kcmctl plugins list); the log names the keys that were "
-           "dropped.\n";
+           ": nothing is to be done for it, and nothing failed that is to be tried again.\n"
+           "If such an object exists (kubectl get), its last reconciles ended well, or it is of no "
+           "kind that an active controller reconciles (kcmctl plugins list); the log names the "
+           "keys that were dropped.\n";
   });
 }
 

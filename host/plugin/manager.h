@@ -221,6 +221,7 @@ class Manager {
   // Says once what keeps a directory from being looked at, seldom again, and once when that is
   // over. REQUIRES: scan_mutex_ held.
   void SayDirectory(const std::string& dir, const Status& usable);
+  // Adds what is known of this directory to `present`.
   void KeepAllOf(const std::string& dir, std::set<std::string>* present) const;
   Plugin* OwnerOf(const std::string& path) const;  // loaded from it; REQUIRES: mutex_ held
   // REQUIRES: mutex_ held.
@@ -247,7 +248,7 @@ class Manager {
   bool CheckProbation(const std::string& name);  // true: look again
   void SwapBack(Plugin& plugin, const std::string& problem);
   Status SwapTo(Plugin& plugin, std::shared_ptr<Image> image, SwapOrder order);
-  // `what` keeps on running, `file` is looked at again when it changes. REQUIRES: mutex_ held.
+  // That its file was touched, and another build goes on. REQUIRES: mutex_ held.
   void SayUnchanged(const Plugin& plugin) const;
   Status SwapControllers(Plugin& plugin, const std::shared_ptr<Image>& image,
                          clock::Duration* pause);

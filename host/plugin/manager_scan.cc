@@ -2,6 +2,7 @@
 // What changes of the plugin directories lead to. What is new is mapped and named one file after
 // the other; whatever calls into a plugin goes on side by side, on a thread per plugin.
 #include <algorithm>
+#include <filesystem>
 
 #include "host/plugin/manager.h"
 
@@ -220,8 +221,10 @@ void Manager::SayDirectory(const std::string& dir, const Status& usable) {
 
 // Its files are taken to be as they were.
 void Manager::KeepAllOf(const std::string& dir, std::set<std::string>* present) const {
+  // However many slashes the flag ends with.
+  const std::filesystem::path folder = std::filesystem::path(dir + "/").parent_path();
   const auto keep = [&](const std::string& path) {
-    if (path.starts_with(dir + "/")) present->insert(path);
+    if (std::filesystem::path(path).parent_path() == folder) present->insert(path);
   };
   const std::lock_guard lock(mutex_);
   for (const auto& [name, plugin] : plugins_) keep(plugin->file);

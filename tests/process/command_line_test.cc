@@ -43,9 +43,7 @@ class CommandLine : public ::testing::Test {
     return {code.value_or(-1), host.out(), Plain(host.err())};
   }
   std::string PluginDir(const std::string& name = "plugins") {
-    fs::create_directory(dir.path() + "/" + name);
-    fs::copy_file(PluginFile("pod"), dir.path() + "/" + name + "/kcm-pod.so");
-    return dir.path() + "/" + name;
+    return MakePluginDir(dir.path() + "/" + name);
   }
   harness::TemporaryDir dir;
 };

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "process/process.h"
 #include "process/tls_endpoint.h"
 #include "process/world.h"
@@ -116,10 +114,8 @@ TEST(Connection, CredentialsThatTheServerRefusesAreNamedWithTheirPlace) {
        "client-certificate " + cert},
       {"nobody", "", "no credentials of user"},
   };
-  const std::string plugins =
-      dir.path() + "/plugins";  // without any it would not ask for the lease
-  std::filesystem::create_directory(plugins);
-  std::filesystem::copy_file(PluginFile("pod"), plugins + "/kcm-pod.so");
+  // Without any plugin it would not ask for the lease.
+  const std::string plugins = MakePluginDir(dir.path() + "/plugins");
   std::vector<std::unique_ptr<Process>> hosts;
   for (const auto& row : rows) {
     const std::string file =

@@ -50,9 +50,7 @@ TEST(Limits, TooFewOpenFilesEndTheStartAtOnceWithTheFix) {
 
 TEST(Limits, SoftLimitOfOpenFilesIsRaisedToTheHardOne) {
   const harness::TemporaryDir dir;
-  const std::string plugins = dir.path() + "/plugins";
-  std::filesystem::create_directory(plugins);
-  std::filesystem::copy_file(PluginFile("pod"), plugins + "/kcm-pod.so");
+  const std::string plugins = MakePluginDir(dir.path() + "/plugins");
   Process host(
       Limited("ulimit -Sn 100 && ulimit -Hn 400",
               {"--master=https://127.0.0.1:1", "--secure-port=0", "--plugin-dir=" + plugins}),

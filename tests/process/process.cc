@@ -100,6 +100,11 @@ std::string HostBinary() { return KCM_BUILD_DIR "/bin/kcm-host"; }
 std::string PluginFile(const std::string& family) {
   return KCM_BUILD_DIR "/plugins/kcm-" + family + ".so";
 }
+std::string MakePluginDir(const std::string& dir) {
+  std::filesystem::create_directory(dir);
+  std::filesystem::copy_file(PluginFile("pod"), dir + "/kcm-pod.so");
+  return dir;
+}
 
 bool Until(std::chrono::milliseconds limit, const std::function<bool()>& done) {
   const auto end = std::chrono::steady_clock::now() + limit;

@@ -43,6 +43,8 @@ class Process {
 
 std::string HostBinary();
 std::string PluginFile(const std::string& family);
+// Makes `dir` with a copy of the pod plugin in it; returns `dir`.
+std::string MakePluginDir(const std::string& dir);
 
 // Looks at `done` every 20 ms of real time until it holds or `limit` has passed; returns done().
 bool Until(std::chrono::milliseconds limit, const std::function<bool()>& done);

@@ -17,6 +17,36 @@ void ExpectStamp(PluginCluster& cluster, const std::string& name, const std::str
   EXPECT_EQ(cluster.StampOf(name), build);
 }
 
+using Fault = devcluster::Server::Fault;
+constexpr char kPodsPath[] = "/pods(\\?|$)";
+
+Fault Dropped(const std::string& path_regex, Fault::Kind kind, int times) {
+  Fault fault;
+  fault.method = "POST";
+  fault.path_regex = path_regex;
+  fault.kind = kind;
+  fault.times = times;
+  return fault;
+}
+// Of a host with the real pod plugin, whose pods may be made.
+struct RealCluster : PluginCluster {
+  RealCluster()
+      : PluginCluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so",
+                       std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"}) {
+    Advance(1s);  // the service account of pods is there
+  }
+  void CreateWeb() {
+    Create({{"apiVersion", "apps/v1"},
+            {"kind", "ReplicaSet"},
+            {"metadata", {{"name", "web"}}},
+            {"spec",
+             {{"replicas", 1},
+              {"selector", {{"matchLabels", {{"app", "web"}}}}},
+              {"template", harness::PodTemplate({{"app", "web"}})}}}});
+    Advance(1s);
+  }
+};
+
 TEST(HandOver, TaskThatDoesNotEndMakesTheSwapFailAndIsNamed) {
   PluginCluster cluster({Probe("duties")}, {"--plugin-swap-timeout=30s"});
   cluster.Create(ConfigMap("deaf"));
@@ -116,11 +146,7 @@ TEST(HandOver, IdentityIsThatOfTheNewBuild) {
 // The recorder of another source takes over, and what the one before holds is still written.
 TEST(HandOver, EventsThatWaitAreWrittenWhenTheirSourceChanges) {
   PluginCluster cluster({Probe("duties")});
-  devcluster::Server::Fault fault;
-  fault.method = "POST";
-  fault.path_regex = "/events";
-  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
-  fault.times = -1;
+  const Fault fault = Dropped("/events", Fault::Kind::kDropBefore, -1);
   cluster.server().AddFault(fault);
   const std::vector<std::string> names{"one", "two", "three"};
   for (const std::string& name : names) ExpectStamp(cluster, name, "a");
@@ -143,11 +169,7 @@ TEST(HandOver, EventsThatWaitAreWrittenWhenTheirSourceChanges) {
 
 TEST(HandOver, EventsThatWaitAreWrittenWhenTheirPluginIsRemoved) {
   PluginCluster cluster({Probe("duties")});
-  devcluster::Server::Fault fault;
-  fault.method = "POST";
-  fault.path_regex = "/events";
-  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
-  fault.times = -1;
+  const Fault fault = Dropped("/events", Fault::Kind::kDropBefore, -1);
   cluster.server().AddFault(fault);
   ExpectStamp(cluster, "one", "a");
   std::filesystem::remove(cluster.InDir("duties.so"));
@@ -165,23 +187,9 @@ TEST(HandOver, EventsThatWaitAreWrittenWhenTheirPluginIsRemoved) {
 // Design 9: nobody knows whether these creates were done. The new build's host reads it from the
 // server; a cache at rest would not tell for a minute.
 TEST(HandOver, CreatesWithoutAnAnswerAreLookedForBeforeTheirKeyRuns) {
-  PluginCluster cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so",
-                         std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"});
-  cluster.Advance(1s);  // the service account of pods is there
-  devcluster::Server::Fault fault;
-  fault.method = "POST";
-  fault.path_regex = "/pods(\\?|$)";
-  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
-  fault.times = -1;
-  cluster.server().AddFault(fault);
-  cluster.Create({{"apiVersion", "apps/v1"},
-                  {"kind", "ReplicaSet"},
-                  {"metadata", {{"name", "web"}}},
-                  {"spec",
-                   {{"replicas", 1},
-                    {"selector", {{"matchLabels", {{"app", "web"}}}}},
-                    {"template", harness::PodTemplate({{"app", "web"}})}}}});
-  cluster.Advance(1s);
+  RealCluster cluster;
+  cluster.server().AddFault(Dropped(kPodsPath, Fault::Kind::kDropBefore, -1));
+  cluster.CreateWeb();
   ASSERT_TRUE(cluster.List("pods").empty());
   (void)cluster.Audit();
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("kcm-pod-other"))), "");
@@ -206,26 +214,11 @@ TEST(HandOver, CreatesWithoutAnAnswerAreLookedForBeforeTheirKeyRuns) {
 
 // The cache is behind: the pod that was made without an answer shows late, and is the only one.
 TEST(HandOver, CreateThatWasDoneWithoutAnAnswerIsNotDoneAgain) {
-  PluginCluster cluster({std::string(KCM_BUILD_DIR) + "/plugins/kcm-pod.so",
-                         std::string(KCM_BUILD_DIR) + "/plugins/kcm-namespace.so"});
-  cluster.Advance(1s);
+  RealCluster cluster;
   cluster.HoldCaches("pods");
-  devcluster::Server::Fault fault;
-  fault.method = "POST";
-  fault.path_regex = "/pods(\\?|$)";
-  fault.kind = devcluster::Server::Fault::Kind::kDropAfter;
-  cluster.server().AddFault(fault);
-  fault.kind = devcluster::Server::Fault::Kind::kDropBefore;
-  fault.times = -1;
-  cluster.server().AddFault(fault);
-  cluster.Create({{"apiVersion", "apps/v1"},
-                  {"kind", "ReplicaSet"},
-                  {"metadata", {{"name", "web"}}},
-                  {"spec",
-                   {{"replicas", 1},
-                    {"selector", {{"matchLabels", {{"app", "web"}}}}},
-                    {"template", harness::PodTemplate({{"app", "web"}})}}}});
-  cluster.Advance(1s);
+  cluster.server().AddFault(Dropped(kPodsPath, Fault::Kind::kDropAfter, 1));
+  cluster.server().AddFault(Dropped(kPodsPath, Fault::Kind::kDropBefore, -1));
+  cluster.CreateWeb();
   ASSERT_EQ(cluster.List("pods").size(), 1u);
   ASSERT_EQ(MessageOf(cluster.SwapFile(Probe("kcm-pod-other"))), "");
   cluster.server().ClearFaults();

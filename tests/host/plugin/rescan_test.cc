@@ -230,6 +230,19 @@ TEST(PluginRescan, ADirectoryThatIsNotUsableHoldsUpNoOther) {
   EXPECT_EQ(MessageOf(cluster.host().manager()->Directories()), "");
 }
 
+TEST(PluginRescan, ADirectoryThatIsNotUsableKeepsItsPluginsHoweverItIsWritten) {
+  for (const char* end : {"", "/", "//"}) {
+    SCOPED_TRACE(end);
+    const harness::TemporaryDir other;
+    PluginCluster cluster({Probe("good")}, {"--plugin-dir=" + other.path() + end});
+    Install(Probe("other"), other / "other.so");
+    EXPECT_FALSE(cluster.Rescan());
+    fs::permissions(other.path(), fs::perms::others_write, fs::perm_options::add);
+    EXPECT_FALSE(cluster.Rescan(false));
+    EXPECT_FALSE(cluster.Plugin("other").is_null()) << "taken for removed";
+  }
+}
+
 TEST(PluginRescan, HalfCopiedFileWaits) {
   PluginCluster cluster({Probe("good")});
   const std::string bytes = ReadAll(Probe("good_b"));

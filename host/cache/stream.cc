@@ -75,6 +75,7 @@ void Stream::Close() {
   std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
   for (Subscriber* s : subscribers_) {
+    s->interrupted_.store(true, std::memory_order_release);
     s->UpdateBusy();
     s->wake_.notify_one();
     s->quiet_.notify_all();

@@ -3,6 +3,7 @@
 #include "host/cache/subscriber.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace kcm::host::cache {
@@ -21,6 +22,7 @@ Subscriber::~Subscriber() {
   {
     std::lock_guard<std::mutex> lock(stream_->mutex_);
     stop_ = true;
+    interrupted_.store(true, std::memory_order_release);
     wake_.notify_one();
   }
   thread_.Join();
@@ -47,52 +49,84 @@ void Subscriber::UpdateBusy() {
   busy_ = busy ? clock::BusyToken(*stream_->clock_) : clock::BusyToken();
 }
 
-bool Subscriber::Next(Entry* out) {
-  std::unique_lock<std::mutex> lock(stream_->mutex_);
-  wake_.wait(lock, [this] { return stop_ || stream_->closed_ || MayDeliver(); });
-  if (stop_ || stream_->closed_) return false;
-  if (!snapshot_.empty()) {
-    *out = Entry();
-    running_snapshot_ = true;
-    out->notification.type = Notification::Type::kAdd;
-    out->notification.object = std::move(snapshot_.back());
-    out->notification.initial = true;
-    out->notification.sequence = snapshot_sequence_;
-    snapshot_.pop_back();
-    if (snapshot_.empty()) std::vector<wire::ObjectPtr>().swap(snapshot_);
-  } else {
-    if (at_ == Chunk::kSize) {
-      chunk_ = std::shared_ptr<Chunk>(chunk_->next);
-      at_ = 0;
-    }
-    *out = chunk_->entries[at_++];
-  }
-  if (out->members_only && rounds_.count(out->round) == 0)
-    out->notification.object = wire::ObjectPtr();
-  rounds_.erase(rounds_.begin(), rounds_.lower_bound(out->round));
-  running_ = true;
-  return true;
-}
-
-void Subscriber::Done(const Entry& entry) {
-  std::lock_guard<std::mutex> lock(stream_->mutex_);
+void Subscriber::Settle(Batch* batch) {
+  if (!running_) return;
   running_ = running_snapshot_ = false;
-  delivered_.store(
-      std::max(delivered_.load(std::memory_order_relaxed), entry.notification.sequence),
-      std::memory_order_release);
+  if (batch->chunk) {
+    at_ = batch->at;
+  } else {
+    std::move(batch->initial.begin(), batch->initial.end(), std::back_inserter(snapshot_));
+  }
+  *batch = Batch();
   UpdateBusy();
   quiet_.notify_all();
 }
 
-void Subscriber::Run() {
-  Entry entry;
-  while (Next(&entry)) {
-    // An emptied entry is one that this handler does not take part in: it only counts.
-    if (entry.notification.object) handler_->OnNotification(entry.notification);
-    Done(entry);
-    entry.notification.object = entry.notification.old_object =
-        wire::ObjectPtr();  // not held while waiting
+void Subscriber::Take(Batch* batch) {
+  running_ = true;
+  interrupted_.store(false, std::memory_order_relaxed);
+  if (!snapshot_.empty()) {
+    running_snapshot_ = true;
+    batch->sequence = snapshot_sequence_;
+    const size_t size = std::min(snapshot_.size(), Chunk::kSize);
+    const auto from = snapshot_.end() - static_cast<std::ptrdiff_t>(size);
+    batch->initial.assign(std::move_iterator(from), std::move_iterator(snapshot_.end()));
+    snapshot_.erase(from, snapshot_.end());
+    if (snapshot_.empty()) std::vector<wire::ObjectPtr>().swap(snapshot_);
+    return;
   }
+  if (at_ == Chunk::kSize) {
+    chunk_ = std::shared_ptr<Chunk>(chunk_->next);
+    at_ = 0;
+  }
+  batch->chunk = chunk_;
+  batch->at = batch->end = at_;
+  // Of one resync round: what it takes part in is forgotten as soon as its entries are behind it.
+  const uint64_t round = chunk_->entries[at_].round;
+  const bool member = rounds_.count(round) != 0;
+  for (; batch->end < chunk_->count; ++batch->end) {
+    const Entry& entry = chunk_->entries[batch->end];
+    if (entry.round != round || entry.notification.sequence > pause_at_) break;
+    batch->skip[batch->end] = entry.members_only && !member;
+  }
+  rounds_.erase(rounds_.begin(), rounds_.lower_bound(round));
+}
+
+bool Subscriber::Next(Batch* batch) {
+  std::unique_lock<std::mutex> lock(stream_->mutex_);
+  Settle(batch);
+  wake_.wait(lock, [this] { return stop_ || stream_->closed_ || MayDeliver(); });
+  if (stop_ || stream_->closed_) return false;
+  Take(batch);
+  return true;
+}
+
+void Subscriber::Deliver(Batch* batch) {
+  const auto go_on = [this] { return !interrupted_.load(std::memory_order_acquire); };
+  if (!batch->chunk) {
+    do {
+      Notification n;
+      n.type = Notification::Type::kAdd;
+      n.object = std::move(batch->initial.back());
+      batch->initial.pop_back();
+      n.initial = true;
+      n.sequence = batch->sequence;
+      handler_->OnNotification(n);
+    } while (!batch->initial.empty() && go_on());
+    return;
+  }
+  do {
+    const Notification& n = batch->chunk->entries[batch->at].notification;
+    // One that this handler does not take part in only counts.
+    if (!batch->skip[batch->at]) handler_->OnNotification(n);
+    ++batch->at;
+    delivered_.store(n.sequence, std::memory_order_release);
+  } while (batch->at < batch->end && go_on());
+}
+
+void Subscriber::Run() {
+  Batch batch;
+  while (Next(&batch)) Deliver(&batch);
 }
 
 bool Subscriber::HasSynced() const {
@@ -106,6 +140,7 @@ bool Subscriber::HasSynced() const {
 std::optional<uint64_t> Subscriber::PauseAt(uint64_t sequence, clock::MonoTime deadline) {
   std::unique_lock<std::mutex> lock(stream_->mutex_);
   pause_at_ = std::min(sequence, stream_->sequence_);
+  interrupted_.store(true, std::memory_order_release);
   const bool quiet = stream_->clock_->Wait(lock, quiet_, deadline, [this] {
     return stop_ || stream_->closed_ || (!running_ && !MayDeliver());
   });

@@ -2,6 +2,8 @@
 // Subscriber: one handler's thread and place in a Stream. Private to host/cache; the contract is
 // Subscription in informer.h.
 #pragma once
+#include <bitset>
+
 #include "host/cache/stream.h"
 
 namespace kcm::host::cache {
@@ -24,11 +26,20 @@ class Subscriber : public Subscription {
   friend class Stream;
   static constexpr uint64_t kNever = UINT64_MAX;
 
+  // Notifications that are taken under one lock: entries of one chunk, or initial adds.
+  struct Batch {
+    std::shared_ptr<Chunk> chunk;
+    size_t at = 0, end = 0;                // entries of `chunk` to deliver
+    std::bitset<Chunk::kSize> skip;        // entries of it that this handler does not take part in
+    std::vector<wire::ObjectPtr> initial;  // instead of a chunk: initial adds, the next one last
+    uint64_t sequence = 0;                 // of the initial adds
+  };
+
   void Run();
-  // Blocks for the next entry that may be delivered; false when it is over. Marks the handler as
-  // running.
-  bool Next(Entry* out);
-  void Done(const Entry& entry);
+  // Settles what was delivered of `batch` (the rest of it is still to come) and blocks for the next
+  // that may be delivered; false when it is over.
+  bool Next(Batch* batch);
+  void Deliver(Batch* batch);
   // The rest: REQUIRES stream_->mutex_ held.
   bool HasMore() const;
   uint64_t NextSequence() const;
@@ -36,11 +47,15 @@ class Subscriber : public Subscription {
     return HasMore() && (pause_at_ == kNever || NextSequence() <= pause_at_);
   }
   void UpdateBusy();
+  void Settle(Batch* batch);
+  void Take(Batch* batch);
 
   const std::shared_ptr<Stream> stream_;
   Handler* const handler_;
   SmallThread thread_;
   std::atomic<uint64_t> delivered_{0};
+  // The running batch ends with the call that is running now. Set under stream_->mutex_.
+  std::atomic<bool> interrupted_{false};
   // Everything below is guarded by stream_->mutex_.
   std::condition_variable wake_, quiet_;
   std::vector<wire::ObjectPtr> snapshot_;  // initial adds of a late subscriber, in reverse order
@@ -48,8 +63,8 @@ class Subscriber : public Subscription {
   std::shared_ptr<Chunk> chunk_;
   size_t at_ = 0;  // next entry in chunk_
   uint64_t pause_at_ = kNever;
-  bool running_ = false;           // the handler is being called
-  bool running_snapshot_ = false;  // ... with an initial add
+  bool running_ = false;           // a batch is being delivered
+  bool running_snapshot_ = false;  // ... of initial adds
   bool stop_ = false;
   clock::BusyToken busy_;  // held while something deliverable waits or the handler runs
   bool busy_held_ = false;

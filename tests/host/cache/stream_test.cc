@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <semaphore>
 
 #include "host/cache/objects.h"
 
@@ -35,6 +36,16 @@ struct GatedRecorder : Handler {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Notification> seen;
+};
+
+// Its calls begin one by one, as `steps` allows.
+struct SteppedRecorder : GatedRecorder {
+  void OnNotification(const Notification& n) override {
+    begun.release();
+    steps.acquire();
+    GatedRecorder::OnNotification(n);
+  }
+  std::counting_semaphore<> begun{0}, steps{0};
 };
 
 std::vector<Entry> Adds(int n, uint64_t version) {
@@ -138,6 +149,56 @@ TEST_F(StreamTest, PauseWaitsForTheRunningCall) {
   EXPECT_GE(at, 1u);
   EXPECT_LE(at, 3u);
   EXPECT_EQ(slow.Sequences().back(), at);
+}
+
+// Several entries are taken at once: a pause that comes in the middle of them must not be late.
+TEST_F(StreamTest, PauseEndsWhatWasTakenAtOnceWhereItWasAskedTo) {
+  SteppedRecorder handler;
+  auto s = stream->Subscribe(&handler, "h", {Pod("a", "x", 1), Pod("a", "y", 2)}, 0ns);
+  stream->Publish(Adds(12, 3));
+  for (int i = 0; i < 5; ++i) handler.begun.acquire(), handler.steps.release();
+  handler.begun.acquire();  // both of the snapshot and three more have returned, the fourth runs
+  EXPECT_EQ(s->PauseAt(6, clock.Monotonic()), std::nullopt) << "asked for, not yet reached";
+  handler.steps.release(100);
+  EXPECT_EQ(s->PauseAt(6), 6u);
+  EXPECT_EQ(handler.Sequences(), (std::vector<uint64_t>{0, 0, 1, 2, 3, 4, 5, 6}));
+  s->Resume();
+  ASSERT_TRUE(clock.Settle());
+  EXPECT_EQ(handler.Sequences(),
+            (std::vector<uint64_t>{0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+}
+
+TEST_F(StreamTest, PauseInTheMiddleOfTheSnapshotLosesNoneOfIt) {
+  stream->Publish(Adds(4, 1));
+  SteppedRecorder handler;
+  auto s =
+      stream->Subscribe(&handler, "h", {Pod("a", "x", 1), Pod("a", "y", 2), Pod("a", "z", 3)}, 0ns);
+  handler.begun.acquire();
+  // Before what the snapshot stands for.
+  EXPECT_EQ(s->PauseAt(2, clock.Monotonic()), std::nullopt);
+  handler.steps.release(100);
+  ASSERT_TRUE(clock.Settle());
+  EXPECT_EQ(handler.seen.size(), 1u);
+  EXPECT_FALSE(s->HasSynced());
+  s->Resume();
+  ASSERT_TRUE(clock.Settle());
+  ASSERT_EQ(handler.seen.size(), 3u);
+  EXPECT_EQ(handler.seen[0].object->Name(), "x");
+  EXPECT_EQ(handler.seen[1].object->Name(), "y");
+  EXPECT_EQ(handler.seen[2].object->Name(), "z");
+  EXPECT_TRUE(handler.seen[2].initial);
+}
+
+TEST_F(StreamTest, NothingIsDeliveredAfterTheSubscriptionsEnd) {
+  SteppedRecorder handler;
+  auto s = stream->Subscribe(&handler, "h", {}, 0ns);
+  stream->Publish(Adds(10, 1));
+  handler.begun.acquire();
+  std::thread ender([&] { s.reset(); });
+  stream->Close();
+  handler.steps.release();
+  ender.join();
+  EXPECT_EQ(handler.seen.size(), 1u);
 }
 
 TEST_F(StreamTest, MembersOnlyEntriesReachThoseInTheRound) {

@@ -248,6 +248,11 @@ Result<std::unique_ptr<OpenAnswer>> Sender::SendOnce(const Call& call, Attempt* 
   // The lease client has 10 s for its renewal: it must not meet one dead kept connection after the
   // other (T6).
   if (!answer.ok() && attempt->reused && answer.code() == Code::kTimeout) transport_.DropIdle();
+  if (answer.ok()) {
+    transport_.Answered();
+  } else if (!cancelled && (answer.code() == Code::kTransport || answer.code() == Code::kTimeout)) {
+    transport_.Unanswered(answer.error());
+  }
   if (answer.ok() || attempt->bytes_went_out || answer.code() == Code::kTransport ||
       answer.code() == Code::kTimeout) {
     metrics_.Attempt(attempt->method, answer.ok() ? (*answer)->head().status : 0,

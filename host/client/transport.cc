@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxIdle = 25;
 constexpr clock::Duration kMaxIdleTime = std::chrono::seconds(90);
+constexpr clock::Duration kOutageAfter = std::chrono::seconds(10);
 constexpr clock::Duration kSayRefusedAgain = std::chrono::minutes(10);
 
 bool IsAddress(const std::string& host) {
@@ -231,6 +232,34 @@ void Transport::GiveBack(std::unique_ptr<Connection> connection, Side side, bool
   std::move(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(drop),
             std::back_inserter(closing));
   idle.erase(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(drop));
+}
+
+void Transport::Unanswered(const Error& error) {
+  if (!options_.log_outages) return;
+  const clock::MonoTime now = options_.clock->Monotonic();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!silent_.exchange(true)) silent_since_ = now;
+    if (silence_said_ || now - silent_since_ < kOutageAfter) return;
+    silence_said_ = true;
+  }
+  options_.log.Error(error.message, "The API server does not answer: caches are as they were",
+                     {{"server", base_url_}});
+}
+
+void Transport::Answered() {
+  if (!silent_.load(std::memory_order_relaxed)) return;
+  clock::Duration silent{0};
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!silent_.exchange(false)) return;
+    if (!std::exchange(silence_said_, false)) return;
+    silent = options_.clock->Monotonic() - silent_since_;
+  }
+  options_.log.Info(
+      0, "The API server answers again",
+      {{"server", base_url_},
+       {"silentSeconds", std::chrono::duration_cast<std::chrono::seconds>(silent).count()}});
 }
 
 void Transport::SayRefused(const Error& error) {

@@ -24,6 +24,7 @@ struct TransportOptions {
   clock::Clock* clock = nullptr;  // must outlive the transport
   log::Logger log{};
   metric::Registry* metrics = nullptr;  // may be null; must outlive the transport
+  bool log_outages = false;  // one line when no answer has come for 10 s, one when they come again
   // Environment lookup for HTTPS_PROXY, NO_PROXY ...; empty: the process environment.
   std::function<std::optional<std::string>(const std::string&)> env{};
 };

@@ -2,6 +2,7 @@
 // Transport's inside: the pool and the TLS contexts. Private to host/client; the contract is in
 // transport.h.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,6 +47,9 @@ class Transport {
   // The server does not know who asks: says so, with where our credentials come from, once in a
   // while.
   void SayRefused(const Error& error);
+  // What a request came to: an answer, or that nobody gave one.
+  void Answered();
+  void Unanswered(const Error& error);
   const Config& config() const { return config_; }
   const ServerAddress& address() const { return address_; }
   const std::string& host_label() const { return host_label_; }
@@ -87,9 +91,12 @@ class Transport {
   Poco::Net::Context::Ptr contexts_[kSides];  // guarded by mutex_
   TlsFiles files_;                            // guarded by mutex_; what contexts_ were made from
   uint64_t generation_ = 1;  // guarded by mutex_; rises when connections must not be pooled again
-  std::vector<Idle> idle_[kSides];  // guarded by mutex_; newest last
-  std::set<Connection*> active_;    // guarded by mutex_
+  std::vector<Idle> idle_[kSides];               // guarded by mutex_; newest last
+  std::set<Connection*> active_;                 // guarded by mutex_
   std::optional<clock::MonoTime> refused_said_;  // guarded by mutex_
+  std::atomic<bool> silent_{false};              // no answer since silent_since_
+  clock::MonoTime silent_since_;                 // guarded by mutex_
+  bool silence_said_ = false;                    // guarded by mutex_
 };
 
 }  // namespace kcm::host::client

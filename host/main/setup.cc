@@ -55,6 +55,7 @@ Result<std::shared_ptr<client::Transport>> Host::Impl::TransportFor(const std::s
   t.clock = run.clock;
   t.log = log;
   t.metrics = &metrics;
+  t.log_outages = transport == nullptr;  // once, however many transports lead to the server
   Result<std::shared_ptr<client::Transport>> made = client::MakeTransport(*config, std::move(t));
   if (!made.ok() && !kubeconfig.empty()) {
     Error e = made.error();

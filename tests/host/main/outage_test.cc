@@ -60,6 +60,13 @@ class Outage : public ::testing::TestWithParam<bool> {
     return static_cast<int>(Requests().size());
   }
 
+  // Lines of the host's log with this text.
+  int Said(const std::string& text) {
+    int n = 0;
+    for (const std::string& line : cluster.log()) n += line.find(text) != std::string::npos ? 1 : 0;
+    return n;
+  }
+
   // Answers that never came.
   double Lost() {
     return cluster
@@ -94,6 +101,8 @@ TEST_P(Outage, HOST_30_StoppedServerIsAskedEverMoreSeldom) {
   cluster.LetCachesLag(true);
   cluster.server().SetReachable(false);
   Pass(60s);
+  EXPECT_EQ(Said("The API server does not answer"), 1);
+  EXPECT_EQ(Said("The API server answers again"), 0);
   const double first = Lost() - lost;
   EXPECT_LE(first, kFirstMinute * informers);
   EXPECT_GE(first, 3 * informers);
@@ -101,8 +110,10 @@ TEST_P(Outage, HOST_30_StoppedServerIsAskedEverMoreSeldom) {
   const double later = Lost() - lost - first;
   EXPECT_LE(later, kLaterFourMinutes * informers);
   EXPECT_GE(later, 3 * informers) << "nobody gives up";
+  EXPECT_EQ(Said("The API server does not answer"), 1) << "not again and again";
   cluster.server().SetReachable(true);
   ExpectRecovery(before);
+  EXPECT_EQ(Said("The API server answers again"), 1);
 }
 
 // The server was restarted and knows no history: the pause before the list that follows is not one

@@ -4,7 +4,7 @@
 #
 #   kcm_library(NAME kcm_host_wire AS host/wire [DIR dir] [LINKS public...] [PRIVATE private...])
 #     AS is the path that includers write: #include "host/wire/object.h". DIR defaults to the current folder.
-#   kcm_plugin(NAME kcm-pod SOURCES ... )   a plugin .so: one exported symbol, nothing undefined
+#   kcm_plugin(NAME kcm-pod SOURCES ... [INTO plugins])   a plugin .so: one exported symbol, nothing undefined
 #   kcm_test(NAME clock_test DIR host/clock LINKS ...)  all *_test.cc of a tests/ folder as one gtest program
 function(kcm_publish target as dir)
   set(root ${CMAKE_BINARY_DIR}/inc/${target})
@@ -36,9 +36,12 @@ function(kcm_library)
 endfunction()
 
 function(kcm_plugin)
-  cmake_parse_arguments(A "" "NAME;AS;DIR" "SOURCES;PRIVATE" ${ARGN})
+  cmake_parse_arguments(A "" "NAME;AS;DIR;INTO" "SOURCES;PRIVATE" ${ARGN})
   if(NOT A_DIR)
     set(A_DIR ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
+  if(NOT A_INTO)
+    set(A_INTO plugins)
   endif()
   if(NOT A_SOURCES)
     file(GLOB A_SOURCES CONFIGURE_DEPENDS ${A_DIR}/*.cc)
@@ -47,7 +50,7 @@ function(kcm_plugin)
   kcm_publish(${A_NAME} ${A_AS} ${A_DIR})
   target_link_libraries(${A_NAME} PRIVATE kcm_sdk ${A_PRIVATE} kcm_flags)
   kcm_plugin_links(${A_NAME})
-  set_target_properties(${A_NAME} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/plugins)
+  set_target_properties(${A_NAME} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${A_INTO})
 endfunction()
 
 # What every plugin .so is linked with, also those that tests build.

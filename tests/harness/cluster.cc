@@ -38,9 +38,12 @@ Cluster::Cluster(Options options)
     throw std::runtime_error(started.error().message);
   impl_->Connect(*server_, *clock_);
   fs::create_directory(plugin_dir());
-  for (const std::string& family : options_.plugins)
-    fs::copy_file(fs::path(KCM_BUILD_DIR) / "plugins" / ("kcm-" + family + ".so"),
-                  plugin_dir() + "/kcm-" + family + ".so");
+  for (const std::string& family : options_.plugins) {
+    const std::string file = "kcm-" + family + ".so";
+    const fs::path build(KCM_BUILD_DIR);
+    const bool shipped = fs::exists(build / "plugins" / file);
+    fs::copy_file(build / (shipped ? "plugins" : "test-plugins") / file, plugin_dir() + "/" + file);
+  }
   dir_.Write("kubeconfig", server_->Kubeconfig("system:kube-controller-manager", ""));
   dir_.Write("admin.kubeconfig", server_->Kubeconfig());
   clock_->AddProbe([this] { return impl_->Idle(*server_); });

@@ -53,10 +53,12 @@ Result<std::vector<PluginFile>> ScanDirectory(const std::string& dir) {
     const fs::path path = it->path();
     if (path.extension() != ".so" || path.filename().string().starts_with(".")) continue;
     struct stat st {};
-    if (::stat(path.c_str(), &st) != 0) continue;  // a dangling link, or gone meanwhile
+    const bool dangling = ::stat(path.c_str(), &st) != 0;
+    if (dangling && ::lstat(path.c_str(), &st) != 0) continue;  // gone meanwhile
     out.push_back({path.string(),
                    {uint64_t{st.st_dev}, uint64_t{st.st_ino}, static_cast<uint64_t>(st.st_size),
-                    Ns(st.st_mtim), Ns(st.st_ctim)}});
+                    Ns(st.st_mtim), Ns(st.st_ctim)},
+                   dangling});
   }
   if (ec) return MakeError(Code::kUnavailable, dir + ": " + ec.message());
   std::sort(out.begin(), out.end(),

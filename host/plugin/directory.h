@@ -22,7 +22,8 @@ struct FileStamp {
 
 struct PluginFile {
   std::string path;
-  FileStamp stamp;  // of what the path leads to (symbolic links followed)
+  FileStamp stamp;  // of what the path leads to (symbolic links followed), or of a dangling link
+  bool dangling = false;  // a symbolic link that leads nowhere
 };
 
 // Missing, not a directory, or writable by group or others (without it a stranger could add code):

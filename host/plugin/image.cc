@@ -40,9 +40,22 @@ class Fd {
 
 std::string Reason() { return file::ErrnoText(errno); }
 
+Error CanNotOpen(const std::string& file) {
+  const int why = errno;
+  std::error_code ec;
+  const std::string target = std::filesystem::read_symlink(file, ec).string();
+  if (why == ENOENT && !ec)
+    return MakeError(Code::kNotFound, file + ": a symbolic link to " + target +
+                                          ", which is not there: correct it or remove it");
+  // A socket can not be opened.
+  if (why == ENXIO) return MakeError(Code::kInvalid, file + ": not a regular file: remove it");
+  return MakeError(Code::kNotFound, file + ": " + file::ErrnoText(why));
+}
+
 // Rights: only the owner of this process or root may be able to change what will run in it.
 Status CheckRights(const struct stat& st, const std::string& file) {
-  if (!S_ISREG(st.st_mode)) return MakeError(Code::kInvalid, file + ": not a regular file");
+  if (!S_ISREG(st.st_mode))
+    return MakeError(Code::kInvalid, file + ": not a regular file: remove it");
   if (st.st_uid != 0 && st.st_uid != ::geteuid())
     return MakeError(Code::kForbidden,
                      file + ": owned by user " + std::to_string(st.st_uid) +
@@ -111,7 +124,7 @@ struct Image::Library {
 
 Result<std::shared_ptr<Image>> Image::Load(const std::string& file, const LoadOptions& options) {
   const Fd in(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (in.get() < 0) return MakeError(Code::kNotFound, file + ": " + Reason());
+  if (in.get() < 0) return CanNotOpen(file);
   struct stat st {};
   if (::fstat(in.get(), &st) != 0) return MakeError(Code::kInvalid, file + ": " + Reason());
   if (Status s = CheckRights(st, file); !s.ok()) return s.error();

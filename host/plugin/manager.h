@@ -224,6 +224,7 @@ class Manager {
   // Adds what is known of this directory to `present`.
   void KeepAllOf(const std::string& dir, std::set<std::string>* present) const;
   Plugin* OwnerOf(const std::string& path) const;  // loaded from it; REQUIRES: mutex_ held
+  bool IsLoadedFrom(const std::string& path) const;
   // REQUIRES: mutex_ held.
   bool SeenBefore(const PluginFile& file, const std::set<std::string>& present,
                   const Plugin* owner) const;

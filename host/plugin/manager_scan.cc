@@ -19,6 +19,11 @@ Manager::Plugin* Manager::OwnerOf(const std::string& path) const {
   return nullptr;
 }
 
+bool Manager::IsLoadedFrom(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  return OwnerOf(path) != nullptr;
+}
+
 // Loaded from exactly these bytes, or refused and not changed since.
 bool Manager::SeenBefore(const PluginFile& file, const std::set<std::string>& present,
                          const Plugin* owner) const {
@@ -262,8 +267,10 @@ bool Manager::Scan(bool confirm_removal, Works* begun) {
       KeepAllOf(dir, &present);
       continue;
     }
-    for (PluginFile& f : *found)
+    for (PluginFile& f : *found) {
+      if (f.dangling && IsLoadedFrom(f.path)) continue;  // what it led to was removed
       if (present.insert(f.path).second) files.push_back(std::move(f));
+    }
   }
   for (const PluginFile& file : files) again = LookAt(file, present, begun) || again;
   again = UnloadVanished(present, confirm_removal, begun) || again;

@@ -59,8 +59,10 @@ TEST(PluginDirectory, ScanTakesSharedObjectsByName) {
   ASSERT_TRUE(found.ok());
   std::vector<std::string> names;
   for (const PluginFile& f : *found) names.push_back(fs::path(f.path).filename().string());
-  EXPECT_EQ(names, (std::vector<std::string>{"a.so", "b.so", "link.so"}));
-  EXPECT_EQ((*found)[0].stamp, (*found)[2].stamp) << "a link is what it leads to";
+  EXPECT_EQ(names, (std::vector<std::string>{"a.so", "b.so", "dangling.so", "link.so"}));
+  EXPECT_TRUE((*found)[2].dangling);
+  EXPECT_FALSE((*found)[3].dangling);
+  EXPECT_EQ((*found)[0].stamp, (*found)[3].stamp) << "a link is what it leads to";
   EXPECT_NE((*found)[0].stamp, (*found)[1].stamp);
   EXPECT_FALSE(ScanDirectory(dir / "absent").ok());
 }

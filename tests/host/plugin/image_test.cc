@@ -5,7 +5,9 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -196,7 +198,19 @@ TEST_F(Loading, FilesThatOthersCanChangeAreRefused) {
     EXPECT_EQ(RefusalOf(file_), file_ + ": writable by group or others: chmod go-w");
   }
   std::filesystem::create_directory(dir_ / "d.so");
-  EXPECT_EQ(RefusalOf(dir_ / "d.so"), (dir_ / "d.so") + ": not a regular file");
+  EXPECT_EQ(RefusalOf(dir_ / "d.so"), (dir_ / "d.so") + ": not a regular file: remove it");
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  const std::string name = dir_ / "s.so";
+  ASSERT_LT(name.size(), sizeof(address.sun_path));
+  name.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ::close(socket);
+  EXPECT_EQ(RefusalOf(dir_ / "s.so"), (dir_ / "s.so") + ": not a regular file: remove it");
+  std::filesystem::create_symlink("../nowhere.so", dir_ / "l.so");
+  EXPECT_EQ(RefusalOf(dir_ / "l.so"),
+            (dir_ / "l.so") +
+                ": a symbolic link to ../nowhere.so, which is not there: correct it or remove it");
   EXPECT_EQ(RefusalOf(dir_ / "absent.so"), (dir_ / "absent.so") + ": No such file or directory");
   if (::geteuid() == 0) {
     WriteAll(file_, bytes, 0644);

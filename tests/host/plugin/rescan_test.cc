@@ -48,6 +48,20 @@ TEST(PluginRescan, AHostWithoutPluginsSaysSo) {
   cluster.ExpectStampedBy("a");
 }
 
+TEST(PluginRescan, ALinkThatLeadsNowhereIsRefusedUntilItDoes) {
+  PluginCluster cluster({Probe("other")});
+  fs::create_symlink(cluster.dir() + "/later.so", cluster.InDir("probe.so"));
+  EXPECT_FALSE(cluster.Rescan());
+  EXPECT_TRUE(cluster.Logged("a symbolic link to " + cluster.dir() + "/later.so, which is not"));
+  Install(Probe("good"), cluster.dir() + "/later.so");
+  EXPECT_FALSE(cluster.Rescan());
+  cluster.Advance(1s);
+  cluster.ExpectStampedBy("a");
+  fs::remove(cluster.dir() + "/later.so");
+  EXPECT_FALSE(cluster.Rescan(false)) << "removed as if it were the file itself";
+  EXPECT_TRUE(cluster.Plugin("probe").is_null());
+}
+
 TEST(PluginRescan, ADirectoryThatOthersMayWriteIsNotLookedAt) {
   PluginCluster cluster({Probe("good")});
   const std::string dir = fs::path(cluster.InDir("good.so")).parent_path();

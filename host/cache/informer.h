@@ -83,6 +83,8 @@ class Informer {
   // Highest resourceVersion seen (events and bookmarks); 0 before the first list.
   virtual uint64_t ResourceVersion() const = 0;
   virtual bool HasSynced() const = 0;
+  // Why the first list has not come yet: what the newest attempt met; empty once it has.
+  virtual std::string ListError() const = 0;
   // Adds or finds an index; fills it from the store. Returns its number for ByIndex.
   virtual int AddIndex(const IndexSpec& spec) = 0;
 

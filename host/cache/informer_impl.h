@@ -50,6 +50,7 @@ class InformerImpl : public Informer, private ReflectorSink {
   size_t Size() const override { return store_.Size(); }
   uint64_t ResourceVersion() const override { return version_.load(std::memory_order_acquire); }
   bool HasSynced() const override { return synced_.load(std::memory_order_acquire); }
+  std::string ListError() const override { return reflector_.list_error(); }
   int AddIndex(const IndexSpec& spec) override { return store_.AddIndex(spec); }
   std::shared_ptr<Subscription> Subscribe(Handler* handler, const std::string& name,
                                           const SubscribeOptions& options) override;

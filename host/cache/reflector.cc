@@ -103,6 +103,16 @@ wire::Mask Reflector::mask() const {
   return filling_from_ ? *filling_from_ : mask_;
 }
 
+std::string Reflector::list_error() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return list_error_;
+}
+
+void Reflector::SetListError(const Error& error) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!published_) list_error_ = error.message;
+}
+
 std::shared_ptr<client::Cancellation> Reflector::NewOperation() {
   auto operation = std::make_shared<client::Cancellation>();
   std::lock_guard<std::mutex> lock(mutex_);
@@ -260,6 +270,7 @@ bool Reflector::Listed(std::vector<wire::ObjectPtr> items, const std::string& rv
   EndReplay();
   std::lock_guard<std::mutex> lock(mutex_);
   published_ = true;
+  list_error_.clear();
   wake_.notify_all();
   return true;
 }
@@ -299,6 +310,7 @@ Reflector::State Reflector::List() {
       expired_ = true;
       return State::kList;
     }
+    SetListError(listed.error());
     options_.log.Error(listed.error().message, "Failed to list",
                        {{"resource", options_.key.gvr.resource}});
     return State::kPauseThenList;
@@ -325,6 +337,7 @@ Reflector::State Reflector::WatchList() {
                                      : end.status.ok() ? std::nullopt
                                                        : std::optional<Error>(end.status.error());
   if (error && error->code == Code::kCancelled) return AfterCancel();
+  if (error) SetListError(*error);
   if (error && CallsForPatience(*error) && !(end.opened && IsCut(*error)))
     return State::kPauseThenWatchList;
   if (error && (IsExpiredError(*error) || IsTooLarge(*error)) && !expired_) {

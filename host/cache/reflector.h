@@ -58,7 +58,8 @@ class Reflector {
   bool Unite(const wire::Mask& mask);
   // See Informer::Widen.
   Status Widen(const wire::Mask& mask, client::Cancellation* cancel);
-  wire::Mask mask() const;  // see Informer::mask
+  wire::Mask mask() const;         // see Informer::mask
+  std::string list_error() const;  // see Informer::ListError
 
  private:
   // Where the thread is; each state's function returns the next one.
@@ -114,6 +115,7 @@ class Reflector {
   Status WaitListed(client::Cancellation* cancel);
   Status WaitFilled(client::Cancellation* cancel);
   Status WaitFor(const std::function<bool()>& done, client::Cancellation* cancel);
+  void SetListError(const Error& error);
   static uint64_t ParseVersion(std::string_view rv);  // 0: not a number
   void SetVersion(std::string_view rv);
   void ApplyWidening();
@@ -152,6 +154,7 @@ class Reflector {
   wire::Mask mask_;         // of what is asked for. Guarded by mutex_
   bool listed_ = false;     // the first list is or is being published. Guarded by mutex_
   bool published_ = false;  // ... and the sink has it. Guarded by mutex_
+  std::string list_error_;  // why not, so far. Guarded by mutex_
   bool started_ = false;    // guarded by mutex_
   bool stop_ = false;       // guarded by mutex_
   std::shared_ptr<client::Cancellation> operation_;  // what runs now. Guarded by mutex_

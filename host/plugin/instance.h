@@ -100,7 +100,8 @@ class Instance : public client::Fence,
   bool Synced() const;
   // False: cancelled, stopped, or `limit` passed.
   bool WaitSynced(client::Cancellation* cancel, clock::Duration limit = clock::Duration::max());
-  // Watched resources that are not synced, for messages.
+  // Watched resources that are not synced, each with what the server answered if it refuses; for
+  // messages.
   std::string Unsynced() const;
   // start() and, when it agrees, Active: keys kept aside are added.
   Status Start();

@@ -124,6 +124,7 @@ std::string Instance::Unsynced() const {
     if (!w->informer || (w->subscription ? w->subscription->HasSynced() : w->informer->HasSynced()))
       continue;
     out += (out.empty() ? "" : ", ") + NameOf(w->declaration.gvr);
+    if (const std::string why = w->informer->ListError(); !why.empty()) out += ": " + why;
   }
   return out;
 }

@@ -87,7 +87,8 @@ typedef struct kcm_cache_api {
   /* Starts watching a resource at run time, metadata only; events arrive in on_event under the
    * returned id (>= 0x80000000). Asking twice gives the same id. Threads:   [any] Ownership: -
    * Lifetime:  until remove_watch or stop()
-   * Errors:    KCM_ERR_INVALID, KCM_ERR_STOPPED
+   * Errors:    KCM_ERR_INVALID, KCM_ERR_STOPPED, KCM_ERR_UNAVAILABLE (the system has no thread left
+   *            for it: try again later)
    * Since:     kcm.cache/1 */
   int32_t (*add_watch)(kcm_context* context, kcm_str group, kcm_str version, kcm_str resource,
                        uint32_t* watch, kcm_error* error);

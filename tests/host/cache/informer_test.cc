@@ -274,6 +274,25 @@ TEST_F(InformerTest, AFirstListCutInTheMiddleOfAnObjectIsAskedForAgain) {
   EXPECT_EQ(recorder.Take(), (Lines{"add a initial", "add b initial"}));
 }
 
+TEST_F(InformerTest, SaysWhyTheFirstListHasNotCome) {
+  Up();
+  devcluster::Server::Fault fault;
+  fault.path_regex = "configmaps";
+  fault.times = -1;
+  fault.status = 403;
+  fault.reason = "Forbidden";
+  fault.message = "not for you";
+  cluster->server->AddFault(fault);
+  behind_is_fine = true;
+  Start();
+  EXPECT_FALSE(informer->HasSynced());
+  EXPECT_NE(informer->ListError().find("not for you"), std::string::npos) << informer->ListError();
+  cluster->server->ClearFaults();
+  AdvanceUntilRequests("configmaps", 1);
+  EXPECT_TRUE(informer->HasSynced());
+  EXPECT_EQ(informer->ListError(), "");
+}
+
 TEST_F(InformerTest, ARefusedVersionIsListedOnceMoreWithoutOne) {
   Up(true, false);
   ASSERT_TRUE(cluster->ConfigMap("a").ok());

@@ -226,6 +226,15 @@ devcluster::Server::Fault CutOfWatches(int times) {
   return cut;
 }
 
+devcluster::Server::Fault AlwaysAnswered(int status, const std::string& message = "") {
+  devcluster::Server::Fault fault;
+  fault.path_regex = "configmaps";
+  fault.times = -1;
+  fault.status = status;
+  fault.message = message;
+  return fault;
+}
+
 TEST_F(InformerTest, AnEventCutInTheMiddleIsAskedForAgain) {
   Up();
   ASSERT_TRUE(cluster->ConfigMap("a").ok());
@@ -276,13 +285,7 @@ TEST_F(InformerTest, AFirstListCutInTheMiddleOfAnObjectIsAskedForAgain) {
 
 TEST_F(InformerTest, SaysWhyTheFirstListHasNotCome) {
   Up();
-  devcluster::Server::Fault fault;
-  fault.path_regex = "configmaps";
-  fault.times = -1;
-  fault.status = 403;
-  fault.reason = "Forbidden";
-  fault.message = "not for you";
-  cluster->server->AddFault(fault);
+  cluster->server->AddFault(AlwaysAnswered(403, "not for you"));
   behind_is_fine = true;
   Start();
   EXPECT_FALSE(informer->HasSynced());
@@ -382,11 +385,7 @@ TEST_F(InformerTest, WideningDuringAListWaitsForTheWiderOne) {
 
 TEST_F(InformerTest, WideningThatWaitsForAListEndsWithItsCancellation) {
   Up();
-  devcluster::Server::Fault fault;
-  fault.path_regex = "configmaps";
-  fault.times = -1;
-  fault.status = 403;
-  cluster->server->AddFault(fault);
+  cluster->server->AddFault(AlwaysAnswered(403));
   const auto narrow =
       factory->For({ConfigMaps(), "default", "", "", false}, *wire::Mask::Compile({"metadata"}));
   factory->Start();
@@ -491,11 +490,7 @@ TEST_F(InformerTest, AServerThatIsDownIsAskedEverMoreSeldom) {
   ASSERT_TRUE(cluster->ConfigMap("a").ok());
   Start();
   recorder.Take();
-  devcluster::Server::Fault fault;
-  fault.path_regex = "configmaps";
-  fault.times = -1;
-  fault.status = 503;
-  cluster->server->AddFault(fault);
+  cluster->server->AddFault(AlwaysAnswered(503));
   cluster->server->CloseWatches();
   EXPECT_GE(AdvanceUntilRequests("configmaps", 1).size(), 1u);
   for (int i = 0; i < 240; ++i) Advance(1s);

@@ -65,12 +65,26 @@ bool Controller::HasAnyPod(const sdk::WholeRef& deployment) const {
   return false;
 }
 
+bool Controller::ShowsOwnWrites(std::string_view key) {
+  const sdk::Cache cache = context_.cache();
+  return !written_.Stale(key, [&](std::string_view) {
+    const uint64_t version = cache.ResourceVersion(kDeploymentWatch.number);
+    return version == 0 ? std::string() : std::to_string(version);
+  });
+}
+
 Outcome Controller::Reconcile(sdk::Run& run) {
+  if (!ShowsOwnWrites(run.key()))
+    return Outcome::Retry(
+        MakeError(Code::kConflict, "the cache does not show the controller's own writes yet"));
   std::optional<sdk::WholeRef> deployment = context_.cache().Get(kDeploymentWatch, run.key());
-  if (!deployment) return Outcome::Done();
+  if (!deployment) {
+    written_.Forget(run.key(), "");
+    return Outcome::Done();
+  }
   const Result<bool> with_terminating = TerminatingReplicasServed(context_);
   if (!with_terminating.ok()) return Outcome::Retry(with_terminating.error());
-  Reconciler reconciler(context_, run, std::move(*deployment), *with_terminating);
+  Reconciler reconciler(context_, run, std::move(*deployment), *with_terminating, &written_);
   const Status done = reconciler.Run();
   if (!done.ok()) {
     // The namespace is going away and the Deployment with it: trying again helps nobody.

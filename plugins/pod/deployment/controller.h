@@ -2,8 +2,10 @@
 // deployment-controller: rolls a pod template out through ReplicaSets (spec/pod-workloads.md
 // section 4).
 //
-// It keeps no state of its own: everything is in the objects.
+// It keeps no state of its own, everything is in the objects; but a Deployment whose own last write
+// the cache does not show yet is put off (docs/decisions/0011).
 #pragma once
+#include "kcm/rules/write_barrier.h"
 #include "kcm/sdk/context.h"
 #include "kcm/sdk/controller.h"
 #include "plugins/pod/ownership/owner_lookup.h"
@@ -22,9 +24,11 @@ class Controller {
   void OnReplicaSetChange(const sdk::Change& change);
   void OnPodGone(const sdk::Change& change);
   bool HasAnyPod(const sdk::WholeRef& deployment) const;
+  bool ShowsOwnWrites(std::string_view key);
 
   sdk::Context& context_;
   const OwnerLookup deployments_, replica_sets_;
+  rules::WriteBarrier written_;
 };
 
 }  // namespace kcm::pod::deployment

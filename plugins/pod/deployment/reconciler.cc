@@ -18,12 +18,13 @@ namespace kcm::pod::deployment {
 using rules::Node;
 
 Reconciler::Reconciler(const sdk::Context& context, const sdk::Run& run, sdk::WholeRef deployment,
-                       bool with_terminating)
+                       bool with_terminating, rules::WriteBarrier* written)
     : context_(context),
       run_(run),
       client_(run.client()),
       now_(context.clock().Now()),
       with_terminating_(with_terminating),
+      written_(written),
       object_(std::move(deployment)) {}
 
 Status Reconciler::Run() {

@@ -2,7 +2,7 @@
 // Reconciler: one reconcile of one Deployment, in the order of spec/pod-workloads.md section 4. It
 // observes and acts; what to do is decided by the pure functions beside it.
 //
-//   Reconciler reconciler(context, run, std::move(deployment), with_terminating);
+//   Reconciler reconciler(context, run, std::move(deployment), with_terminating, &written);
 //   const Status done = reconciler.Run();
 //   if (done.ok() && reconciler.look_again()) ...
 //
@@ -17,6 +17,7 @@
 
 #include "kcm/rules/result.h"
 #include "kcm/rules/time.h"
+#include "kcm/rules/write_barrier.h"
 #include "kcm/sdk/context.h"
 #include "plugins/pod/deployment/body.h"
 #include "plugins/pod/deployment/rollout.h"
@@ -27,8 +28,9 @@ namespace kcm::pod::deployment {
 
 class Reconciler {
  public:
+  // `written`: told of writes of the Deployment itself.
   Reconciler(const sdk::Context& context, const sdk::Run& run, sdk::WholeRef deployment,
-             bool with_terminating);
+             bool with_terminating, rules::WriteBarrier* written);
 
   Status Run();
   // When the progress deadline is to be looked at again.
@@ -78,6 +80,7 @@ class Reconciler {
   const sdk::Client client_;
   const rules::WallTime now_;
   const bool with_terminating_;
+  rules::WriteBarrier* const written_;
   sdk::WholeRef object_;
   std::vector<sdk::WholeRef> sets_;  // in the order of rollout_.sets
   Rollout rollout_;                  // borrows from object_ and sets_

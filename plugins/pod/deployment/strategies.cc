@@ -112,6 +112,7 @@ Status Reconciler::Rollback(int64_t target) {
   if (plan.warning) Tell(sdk::EventType::kWarning, plan.reason, plan.message);
   Result<sdk::WholeRef> answer = client_.Update(kDeployments, edit);
   if (!answer.ok()) return answer.error();
+  written_->Wrote(run_.key(), object_.Uid(), kDeployments.resource, answer->ResourceVersion());
   if (!plan.warning) Tell(sdk::EventType::kNormal, plan.reason, plan.message);
   return Ok();
 }

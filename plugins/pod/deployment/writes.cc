@@ -58,6 +58,7 @@ Status Reconciler::PutStatus(const DeploymentStatus& status) {
 Status Reconciler::PutStatusOf(const sdk::Edit& edit) {
   Result<sdk::WholeRef> answer = client_.UpdateStatus(kDeployments, edit);
   if (!answer.ok()) return answer.error();
+  written_->Wrote(run_.key(), object_.Uid(), kDeployments.resource, answer->ResourceVersion());
   object_ = std::move(*answer);
   return ReadDeployment();
 }

@@ -373,6 +373,32 @@ TEST_F(Deployment, DEP_15_RecreateWaitsForTheLastOldPod) {
   EXPECT_EQ(Size("new"), 2);
 }
 
+// The write that names the new ReplicaSet would meet a conflict if it were made from a Deployment
+// that is older than the controller's own last status: nothing changes the message later.
+TEST_F(Deployment, DEP_15_TheNewReplicaSetIsNamedAlsoWhenTheCacheIsBehind) {
+  Create(2, {{"strategy", {{"type", "Recreate"}}},
+             {"template", {{"spec", {{"terminationGracePeriodSeconds", 60}}}}}});
+  Complete("nginx:1");
+  const std::string old_set = SetName("nginx:1");
+  SetImage("new");
+  cluster.Advance(5s);
+  const std::vector<Json> going = PodsOf(old_set);
+  ASSERT_EQ(going.size(), 2u);
+  cluster.HoldCaches("deployments");
+  const Json before = D()["status"];
+  Gone(Name(going[0]));
+  cluster.Advance(1s);
+  ASSERT_NE(D()["status"], before) << "nothing was written that the cache could be behind of";
+  Gone(Name(going[1]));
+  cluster.Advance(5s);
+  EXPECT_TRUE(Set("new").is_null());
+  cluster.ReleaseCaches();
+  cluster.Until("the new ReplicaSet", [&] { return Size("new") == 2; });
+  Complete("new");
+  EXPECT_EQ(Condition(D(), "Progressing")["message"],
+            "ReplicaSet \"" + SetName("new") + "\" has successfully progressed.");
+}
+
 TEST_F(Deployment, DEP_16_AFailedPodDoesNotBlockRecreate) {
   Create(1, {{"strategy", {{"type", "Recreate"}}}});
   Complete("nginx:1");

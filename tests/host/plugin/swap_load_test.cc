@@ -253,7 +253,8 @@ TEST_F(RollingPods, TwoHundredSwapsLoseNothingAndDoNothingTwice) {
   EXPECT_EQ(cluster.Metric("kcm_plugin_images_kept"), 0);
   EXPECT_GT(cluster.Mapped("kcm-pod.so"), 0);
   EXPECT_EQ(cluster.Mapped("kcm-pod-other.so"), 0);
-  for (const Json& controller : cluster.Plugin("pod")["controllers"])
+  const Json pod = cluster.Plugin("pod");
+  for (const Json& controller : pod["controllers"])
     EXPECT_EQ(controller["generation"], kSwaps + 1) << controller["name"];
   // What swaps under work leave. The server's history of every write is not the swaps'; what it
   // stores (Events above all) grows with the rollouts.

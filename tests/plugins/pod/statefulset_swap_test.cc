@@ -61,8 +61,8 @@ TEST_P(StatefulSetSwapped, EverythingIsDoneOnce) {
   Json spec = Retention("Delete", "Delete");
   spec["podManagementPolicy"] = GetParam().policy;
   cluster.Create(Web(3, spec));
-  // A revision, three claims and as many pods, and what the status says of it.
-  EXPECT_GE(SwapAfterEachWrite(), 9);
+  // A revision, three claims and as many pods, and what the status says of it at least once.
+  EXPECT_GE(SwapAfterEachWrite(), 8);
   ExpectWeb(3, "nginx:1");
   EXPECT_EQ(Revisions().size(), 1u);
   for (const char* pod : {"web-0", "web-1", "web-2"}) {
@@ -74,7 +74,8 @@ TEST_P(StatefulSetSwapped, EverythingIsDoneOnce) {
   cut_.Forget();
   cluster.MergePatch("statefulsets", "web",
                      {{"spec", {{"template", PodTemplate({{"app", "x"}}, "nginx:2")}}}});
-  EXPECT_GE(SwapAfterEachWrite(), 9);
+  // A revision, three pods deleted and made anew, and the status.
+  EXPECT_GE(SwapAfterEachWrite(), 8);
   ExpectWeb(3, "nginx:2");
   EXPECT_EQ(Revisions().size(), 2u);
   for (const char* pod : {"web-0", "web-1", "web-2"}) {

@@ -8,6 +8,7 @@
 #include "devcluster/kinds/cel.h"
 #include "devcluster/kinds/custom_schema_rules.h"
 #include "devcluster/kinds/fields.h"
+#include "devcluster/kinds/merge_keys.h"
 #include "devcluster/kinds/regex.h"
 
 namespace kcm::devcluster::kinds {
@@ -96,6 +97,25 @@ void DefaultIn(Json& value, const Json& schema, int depth) {
   }
 }
 
+FieldShape ListShape(const Json& schema) {
+  FieldShape s;
+  const std::string_view type = Text(schema, "x-kubernetes-list-type");
+  const Json* items = Key(schema, "items");
+  if (type == "set") s.list = FieldShape::List::kSet;
+  if (type != "map" || items == nullptr) return s;
+  s.list = FieldShape::List::kKeyed;
+  s.atomic_map = Text(*items, "x-kubernetes-map-type") == "atomic";
+  const Json* properties = Properties(*items);
+  for (const Json& key : Items(schema, "x-kubernetes-list-map-keys")) {
+    if (!key.is_string()) continue;
+    s.keys.push_back(key);
+    const Json* member = properties == nullptr ? nullptr : Key(*properties, s.keys.back());
+    const Json* by_default = member == nullptr ? nullptr : Key(*member, "default");
+    if (by_default != nullptr) s.key_defaults[s.keys.back()] = *by_default;
+  }
+  return s;
+}
+
 void CheckIn(const Json& schema, const std::string& path, bool needs_type,
              std::vector<FieldError>* out, int depth) {
   if (depth > kMaxSchemaDepth) {
@@ -165,6 +185,28 @@ void CustomSchema::Prune(Json& object, std::vector<std::string>* unknown) const 
 }
 
 void CustomSchema::SetDefaults(Json& object) const { DefaultIn(object, schema_, 0); }
+
+FieldShape CustomSchema::Shape(std::string_view path) const {
+  const Json* at = &schema_;
+  bool whole_object = true;
+  while (!path.empty()) {
+    while (const Json* items = Key(*at, "items")) at = items;
+    whole_object = whole_object || Flag(*at, "x-kubernetes-embedded-resource");
+    const std::string name = TakeName(&path);
+    if (whole_object && name == "metadata") return MetadataShape(path);
+    whole_object = false;
+    const Json* properties = Properties(*at);
+    const Json* member = properties == nullptr ? nullptr : Key(*properties, name);
+    if (member == nullptr) member = Additional(*at);
+    // What no schema describes has granular maps and atomic lists.
+    if (member == nullptr || !member->is_object()) return {};
+    at = member;
+  }
+  if (Text(*at, "type") == "array") return ListShape(*at);
+  FieldShape s;
+  s.atomic_map = Text(*at, "x-kubernetes-map-type") == "atomic";
+  return s;
+}
 
 std::vector<FieldError> CustomSchema::Validate(const Json& object, const Json* old) const {
   return SchemaCheck(*rules_).Run(schema_, object, old);

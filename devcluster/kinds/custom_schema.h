@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "devcluster/api/field_shape.h"
 #include "devcluster/api/strategy.h"
 
 namespace kcm::devcluster::kinds {
@@ -28,6 +29,8 @@ class CustomSchema {
   // nullptr).
   void Prune(Json& object, std::vector<std::string>* unknown) const;
   void SetDefaults(Json& object) const;
+  // How apply sees the value at a path: x-kubernetes-list-type, -list-map-keys, -map-type.
+  FieldShape Shape(std::string_view path) const;
   // `old`: nullptr at create; rules that name oldSelf hold for updates only.
   std::vector<FieldError> Validate(const Json& object, const Json* old) const;
 

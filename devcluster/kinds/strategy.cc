@@ -2,6 +2,7 @@
 // Strategies of all kinds.
 #include "devcluster/kinds/strategy.h"
 
+#include <algorithm>
 #include <set>
 
 #include "devcluster/kinds/decode.h"
@@ -71,10 +72,14 @@ void PrepareNamespace(Json& ns) {
   finalizers.push_back("kubernetes");
 }
 
+// Versions that objects may be stored as: each that ever was the storage version.
 void PrepareDefinition(Json& crd) {
   for (const Json& version : Items(crd, "spec.versions")) {
-    if (Flag(version, "storage"))
-      crd["status"]["storedVersions"] = Json::array({Text(version, "name")});
+    if (!Flag(version, "storage")) continue;
+    Json& stored = crd["status"]["storedVersions"];
+    if (!stored.is_array()) stored = Json::array();
+    const Json name = Text(version, "name");
+    if (std::find(stored.begin(), stored.end(), name) == stored.end()) stored.push_back(name);
   }
 }
 
@@ -293,9 +298,10 @@ void PrepareUpdate(const KindRow& row, const Message& message, Json& object, con
   Canonicalise(object, message);
   const std::string_view sub = info.subresource;
   const bool signing = row.resource == "certificatesigningrequests";
-  if (sub.empty() || sub == "scale")
+  if (sub.empty() || sub == "scale") {
     MainWrite(row, object, old);
-  else if (signing && (sub == "status" || sub == "approval"))
+    if (row.resource == "customresourcedefinitions") PrepareDefinition(object);
+  } else if (signing && (sub == "status" || sub == "approval"))
     SigningWrite(object, old, sub == "approval", info);
   else if (sub == "status")
     StatusWrite(row, object, old, info);

@@ -233,6 +233,35 @@ void ValidateDefinition(FieldErrors& out, const Json& o) {
   }
 }
 
+// Objects may be stored as any version of status.storedVersions: it can not go before it has left
+// that list.
+void ValidateStoredVersions(FieldErrors& out, const Json& o) {
+  const std::string path = "status.storedVersions";
+  const Json& stored = Items(o, path);
+  const Json& versions = Items(o, "spec.versions");
+  if (stored.empty())
+    out.push_back(InvalidValue(path, "[]", "must have at least one stored version"));
+  for (const Json& version : versions) {
+    const std::string name(Text(version, "name"));
+    if (Flag(version, "storage") &&
+        std::find(stored.begin(), stored.end(), Json(name)) == stored.end())
+      out.push_back(InvalidValue(path, stored.dump(), "must have the storage version " + name));
+  }
+  for (size_t i = 0; i < stored.size(); ++i) {
+    if (!stored[i].is_string()) continue;
+    const std::string name = stored[i];
+    if (std::any_of(versions.begin(), versions.end(),
+                    [&](const Json& v) { return Text(v, "name") == name; }))
+      continue;
+    out.push_back(InvalidValue(
+        path + "[" + std::to_string(i) + "]", GoQuote(name),
+        "missing from spec.versions; " + name +
+            " was previously a storage version, and must remain in spec.versions until a storage "
+            "migration ensures no data remains persisted in " +
+            name + " and removes " + name + " from status.storedVersions"));
+  }
+}
+
 std::string ShownRoleRef(const Json& o) {
   const auto text = [&](const char* member) {
     return GoQuote(Text(o, std::string("roleRef.") + member));
@@ -281,6 +310,7 @@ FieldErrors ValidateClusterUpdate(const Validation& v, const Json& o, const Json
     ValidateSigningUpdate(out, v, o, old);
     return out;
   }
+  if (r == "customresourcedefinitions") ValidateStoredVersions(out, o);
   if (r == "horizontalpodautoscalers" && status) {
     NonNegative(out, o, "status.currentReplicas");
     NonNegative(out, o, "status.desiredReplicas");

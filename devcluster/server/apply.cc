@@ -62,34 +62,51 @@ void CheckTexts(const Json& whole, const Resource& r, Json* object, const std::s
   }
 }
 
-void CheckDuplicates(const Json& whole, const Resource& r, const Json& value,
-                     const std::string& path, const std::string& shown, const FieldShapes& shapes) {
+// What keeps an item out of a set or keyed list, "" when nothing does.
+std::string ItemFault(const Json& item, const FieldShape& shape) {
+  if (shape.list == FieldShape::List::kSet) {
+    if (item.is_object()) return "associative list without keys has an element that's a map type";
+    if (item.is_null())
+      return "associative list without keys has an element that's an explicit null";
+    return "";
+  }
+  if (item.is_null()) return "associative list with keys may not have a null element";
+  if (!item.is_object()) return "associative list with keys may not have non-map elements";
+  if (!ItemElement(item, shape).empty()) return "";
+  std::string keys;
+  for (const std::string& key : shape.keys) keys += (keys.empty() ? "" : " ") + GoQuote(key);
+  return "associative list with keys has an element that omits all key fields [" + keys +
+         "] (and doesn't have default values for any key fields)";
+}
+
+void CheckLists(const Json& whole, const Resource& r, const Json& value, const std::string& path,
+                const std::string& shown, const FieldShapes& shapes) {
   if (value.is_object()) {
-    for (const auto& [name, member] : value.items()) {
-      CheckDuplicates(whole, r, member, path.empty() ? name : path + "." + name, shown + "." + name,
-                      shapes);
-    }
+    for (const auto& [name, member] : value.items())
+      CheckLists(whole, r, member, FieldPath(path, name), shown + "." + name, shapes);
     return;
   }
   const FieldShape shape = value.is_array() ? shapes(path) : FieldShape();
   if (!value.is_array() || shape.list == FieldShape::List::kAtomic) return;
   std::map<std::string, int> seen;
-  for (const Json& item : value) {
-    const std::string element = ItemElement(item, shape);
-    if (element.empty()) continue;
+  for (size_t i = 0; i < value.size(); ++i) {
+    const std::string fault = ItemFault(value[i], shape);
+    if (!fault.empty())
+      FailTyped(whole, r, shown + ": element " + std::to_string(i) + ": " + fault);
+    const std::string element = ItemElement(value[i], shape);
     std::string key;
     FieldSet one;
     one.children[element].self = true;
     one.ForEach([&](const std::string& text) { key = text; });
     if (++seen[element] > 1) FailTyped(whole, r, shown + ": duplicate entries for key " + key);
-    CheckDuplicates(whole, r, item, path, shown + key, shapes);
+    CheckLists(whole, r, value[i], path, shown + key, shapes);
   }
 }
 
 void CheckTyped(const Resource& r, Json* configuration, const FieldShapes& shapes) {
   CheckTexts(*configuration, r, configuration, "");
   CheckTexts(*configuration, r, &(*configuration)["metadata"], ".metadata");
-  CheckDuplicates(*configuration, r, *configuration, "", "", shapes);
+  CheckLists(*configuration, r, *configuration, "", "", shapes);
   if (!r.kind->decode) return;
   Json decoded = *configuration;
   std::vector<std::string> unknown;
@@ -174,7 +191,7 @@ Answer HandleApply(const State& state, Request& request) {
   }
   options.apply = true;
   options.warn = false;
-  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
+  const FieldShapes shapes = ShapesOf(*r.kind);
   const Json configuration = ReadConfiguration(request, r, shapes);
   const FieldManager manager{options.manager, r.type.api_version, request.info.subresource,
                              request.info.now};

@@ -8,6 +8,7 @@
 #include "devcluster/server/apply.h"
 #include "devcluster/server/convert.h"
 #include "devcluster/server/crd.h"
+#include "devcluster/server/custom_kind.h"
 #include "devcluster/server/managed_fields.h"
 #include "devcluster/server/write.h"
 
@@ -180,6 +181,12 @@ void AfterWrite(const State& state, const Resource& resource, const std::string&
     }
     return;
   }
+  if (resource.kind->custom) {
+    const ResourcePtr now = state.resources->Find(resource.gvr());
+    if (now && IsTerminating(*now->kind))
+      state.custom->CleanUp(resource.gvr().resource + "." + resource.gvr().group);
+    return;
+  }
   if (resource.gvr() == Gvr{"", "v1", "services"})
     return state.custom->groups().ServiceChanged(name);
   if (resource.gvr().resource != "customresourcedefinitions") return;
@@ -190,8 +197,20 @@ void AfterWrite(const State& state, const Resource& resource, const std::string&
   }
 }
 
+namespace {
+
+void RefuseTerminating(const Resource& r) {
+  if (!IsTerminating(*r.kind)) return;
+  ApiError e = MethodNotAllowed();
+  e.message = "create not allowed while custom resource definition is terminating";
+  Fail(std::move(e));
+}
+
+}  // namespace
+
 ObjectPtr CreateObject(const State& state, Request& request, const Resource& r,
                        const WriteOptions& options, Json object) {
+  RefuseTerminating(r);
   SetNamespace(r, request.info.ns, &object);
   const std::string base = TextAt(object, {"metadata", "generateName"});
   const std::string given = TextAt(object, {"metadata", "name"});
@@ -200,7 +219,7 @@ ObjectPtr CreateObject(const State& state, Request& request, const Resource& r,
   request.info.dry_run = options.dry_run;
   if (r.kind->set_defaults) r.kind->set_defaults(object);
   if (r.kind->namespaced) RequireLiveNamespace(state, r, request.info.ns, given);
-  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
+  const FieldShapes shapes = ShapesOf(*r.kind);
   const Json empty = options.apply ? Json() : EmptyObject(r);
   for (int attempt = 0;; ++attempt) {
     Json next = object;
@@ -303,7 +322,7 @@ ObjectPtr UpdateObject(const State& state, Request& request, const Resource& r,
   const std::string name = request.info.name;
   const std::string key = Store::Key(request.info.ns, name);
   const std::vector<std::string> warnings = request.warnings;
-  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
+  const FieldShapes shapes = ShapesOf(*r.kind);
   for (int attempt = 0; attempt < kRaceTries; ++attempt) {
     request.warnings = warnings;
     const ObjectPtr stored = state.store->Get(*r.table, key);

@@ -2,10 +2,10 @@
 // What a version of a CustomResourceDefinition makes of its kind (custom_kind.h).
 #include "devcluster/server/custom_kind.h"
 
+#include <map>
 #include <sstream>
 
 #include "devcluster/api/api_error.h"
-#include "devcluster/kinds/custom_schema.h"
 #include "devcluster/kinds/json_path.h"
 #include "devcluster/kinds/metadata.h"
 #include "devcluster/kinds/times.h"
@@ -126,11 +126,33 @@ void SetColumns(const Json& version, ResourceKind* k) {
   };
 }
 
+// Field selectors beyond metadata. A path's selector key is the path without its leading dot.
+void SetSelectableFields(const Json& version, ResourceKind* k) {
+  const Json* given = Find(version, {"selectableFields"});
+  if (given == nullptr || !given->is_array()) return;
+  std::map<std::string, kinds::JsonPath, std::less<>> paths;
+  for (const Json& field : *given) {
+    const std::string text = TextAt(field, {"jsonPath"});
+    std::optional<kinds::JsonPath> path = kinds::JsonPath::Parse(text);
+    if (!path || text.size() < 2) continue;
+    k->field_labels.push_back(text.substr(1));
+    paths.emplace(text.substr(1), std::move(*path));
+  }
+  k->field_label = [paths = std::move(paths)](std::string_view key,
+                                              const Json& object) -> std::optional<std::string> {
+    const auto it = paths.find(key);
+    if (it == paths.end()) return std::nullopt;
+    const std::vector<const Json*> found = it->second.Find(object);
+    if (found.empty()) return "";
+    return found[0]->is_string() ? found[0]->get<std::string>() : Dump(*found[0]);
+  };
+}
+
 }  // namespace
 
 std::shared_ptr<ResourceKind> MakeCustomKind(const KindRegistry& registry, const Json& crd,
                                              const Json& version) {
-  auto k = std::make_shared<ResourceKind>();
+  auto k = std::make_shared<CustomKind>();
   const Json& spec = crd["spec"];
   k->gvr = {TextAt(spec, {"group"}), TextAt(version, {"name"}), TextAt(spec, {"names", "plural"})};
   k->kind = TextAt(spec, {"names", "kind"});
@@ -173,6 +195,9 @@ std::shared_ptr<ResourceKind> MakeCustomKind(const KindRegistry& registry, const
     schema = std::make_shared<const kinds::CustomSchema>(*given);
     k->set_defaults = [schema](Json& object) { schema->SetDefaults(object); };
   }
+  k->schema = schema;
+  k->terminating = !TextAt(crd, {"metadata", "deletionTimestamp"}).empty();
+  SetSelectableFields(version, k.get());
   k->decode = [schema, metadata = registry.DecoderOf("meta.v1.ObjectMeta")](
                   Json& object, std::vector<std::string>* unknown) {
     return DecodeCustom(object, schema.get(), metadata, unknown);

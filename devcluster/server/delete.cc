@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devcluster/server/convert.h"
+#include "devcluster/server/crd.h"
 #include "devcluster/server/list_options.h"
 #include "devcluster/server/write.h"
 
@@ -244,6 +245,30 @@ Plan PlanOther(const Resource& r, const Json& object, const DeleteOptions& o, in
   return plan;
 }
 
+bool IsDefinition(const Resource& r) { return r.gvr().resource == "customresourcedefinitions"; }
+
+// A CRD with objects stays until they are gone.
+Plan PlanDefinition(const State& state, const Resource& r, const Json& crd, const DeleteOptions& o,
+                    int64_t now) {
+  Json held = crd;
+  if (TextAt(crd, {"metadata", "deletionTimestamp"}).empty() && state.custom != nullptr &&
+      state.custom->HasObjects(TextAt(crd, {"metadata", "name"}))) {
+    Json& finalizers = held["metadata"]["finalizers"];
+    if (!finalizers.is_array()) finalizers = Json::array();
+    if (std::find(finalizers.begin(), finalizers.end(), Json(CustomKinds::kCleanup)) ==
+        finalizers.end())
+      finalizers.push_back(CustomKinds::kCleanup);
+    Json& conditions = held["status"]["conditions"];
+    if (!conditions.is_array()) conditions = Json::array();
+    conditions.push_back({{"type", "Terminating"},
+                          {"status", "True"},
+                          {"reason", "InstanceDeletionInProgress"},
+                          {"message", "CustomResource deletion is in progress"},
+                          {"lastTransitionTime", SecondsText(now)}});
+  }
+  return PlanOther(r, held, o, now);
+}
+
 Plan MakePlan(const Resource& r, const Json& object, const DeleteOptions& o, int64_t now) {
   if (r.gvr().group.empty() && r.gvr().resource == "pods") return PlanPod(r, object, o, now);
   if (r.gvr().group.empty() && r.gvr().resource == "namespaces")
@@ -272,7 +297,8 @@ Deleted DeleteObject(const State& state, Request& request, const Resource& r, co
     }
     const int64_t now =
         std::chrono::floor<std::chrono::seconds>(state.clock->Now()).time_since_epoch().count();
-    Plan plan = MakePlan(r, object, o, now);
+    Plan plan =
+        IsDefinition(r) ? PlanDefinition(state, r, object, o, now) : MakePlan(r, object, o, now);
     const bool changed = plan.next != object && (plan.marks || !plan.vanish);
     if (o.dry_run) return {changed ? ToFlat(plan.next) : stored, plan.vanish};
     ObjectPtr last = stored;
@@ -281,7 +307,13 @@ Deleted DeleteObject(const State& state, Request& request, const Resource& r, co
                               [&](uint64_t rv) { return ToFlat(plan.next, rv); });
       if (!last) continue;
     }
-    if (!plan.vanish) return {last, false};
+    if (!plan.vanish) {
+      if (IsDefinition(r)) {
+        AfterWrite(state, r, name, false);
+        if (state.custom != nullptr) state.custom->CleanUp(name);
+      }
+      return {last, false};
+    }
     if (changed) marked = last;
     if (state.store->Remove(*r.table, key, last, [&](uint64_t rv) {
           return ToFlat(changed ? plan.next : object, rv);

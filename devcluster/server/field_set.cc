@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "devcluster/kinds/merge_keys.h"
 #include "devcluster/server/convert.h"
+#include "devcluster/server/custom_kind.h"
 
 namespace kcm::devcluster {
 namespace {
@@ -28,10 +30,6 @@ bool IsSystem(const std::string& path, const std::string& name) {
                                          name) != std::end(kSystemMetadata);
 }
 
-std::string Below(const std::string& path, const std::string& name) {
-  return path.empty() ? name : path + "." + name;
-}
-
 bool Empty(const Json& v) { return v.is_null() || ((v.is_object() || v.is_array()) && v.empty()); }
 
 // Everything at and below a value. `containers`: maps and lists count themselves, as they do when
@@ -44,7 +42,7 @@ void AddChildren(const Json& value, const std::string& path, const FieldShapes& 
   if (value.is_object()) {
     for (const auto& [name, member] : value.items()) {
       if (IsSystem(path, name)) continue;
-      AddAll(member, Below(path, name), shapes, containers, &out->children["f:" + name]);
+      AddAll(member, FieldPath(path, name), shapes, containers, &out->children["f:" + name]);
     }
     return;
   }
@@ -135,12 +133,12 @@ void Differ(const Json& before, const Json& after, const std::string& path,
     for (const auto& [name, member] : after.items()) {
       if (IsSystem(path, name)) continue;
       const auto it = from.find(name);
-      DifferMember(it == from.end() ? nullptr : &*it, &member, Below(path, name), shapes,
+      DifferMember(it == from.end() ? nullptr : &*it, &member, FieldPath(path, name), shapes,
                    &changed->children["f:" + name], &removed->children["f:" + name]);
     }
     for (const auto& [name, member] : from.items()) {
       if (IsSystem(path, name) || after.contains(name)) continue;
-      DifferMember(&member, nullptr, Below(path, name), shapes, &changed->children["f:" + name],
+      DifferMember(&member, nullptr, FieldPath(path, name), shapes, &changed->children["f:" + name],
                    &removed->children["f:" + name]);
     }
     return;
@@ -186,72 +184,15 @@ void Visit(const FieldSet& node, const std::string& path,
   for (const auto& [element, child] : node.children) Visit(child, path + Printed(element), visit);
 }
 
-bool Ends(std::string_view path, std::string_view tail) {
-  return path == tail ||
-         (path.size() > tail.size() && path.substr(path.size() - tail.size()) == tail &&
-          path[path.size() - tail.size() - 1] == '.');
-}
-
-bool OneOf(std::string_view path, std::initializer_list<std::string_view> tails) {
-  return std::any_of(tails.begin(), tails.end(), [&](std::string_view t) { return Ends(path, t); });
-}
-
 }  // namespace
 
-FieldShapes ShapesOf(const KindRegistry& kinds, const ResourceKind& kind) {
-  if (kind.custom) {
-    return [](std::string_view path) {
-      FieldShape s;
-      if (path == "metadata.finalizers") s.list = FieldShape::List::kSet;
-      if (path == "metadata.ownerReferences") s = {FieldShape::List::kKeyed, {"uid"}, true};
-      return s;
-    };
-  }
-  const KindRegistry* registry = &kinds;
-  const Gvr gvr = kind.gvr;
-  const std::string name = kind.kind;
-  // Where apply differs from strategic merge (spec/apiserver B2).
-  return [registry, gvr, name](std::string_view path) {
-    FieldShape s;
-    if (path.empty()) return s;
-    if (OneOf(path, {"containers.ports", "initContainers.ports", "ephemeralContainers.ports"})) {
-      return FieldShape{FieldShape::List::kKeyed, {"containerPort", "protocol"}, false};
-    }
-    if (name == "Service" && path == "spec.ports")
-      return FieldShape{FieldShape::List::kKeyed, {"port", "protocol"}, false};
-    if (Ends(path, "topologySpreadConstraints")) {
-      return FieldShape{FieldShape::List::kKeyed, {"topologyKey", "whenUnsatisfiable"}, false};
-    }
-    if (path == "metadata.ownerReferences")
-      return FieldShape{FieldShape::List::kKeyed, {"uid"}, true};
-    if (name == "CertificateSigningRequest" && path == "status.conditions") {
-      return FieldShape{FieldShape::List::kKeyed, {"type"}, false};
-    }
-    if (path == "webhooks") return FieldShape{FieldShape::List::kKeyed, {"name"}, false};
-    if (name == "ResourceClaim" && path == "status.devices") {
-      return FieldShape{FieldShape::List::kKeyed, {"device", "driver", "pool", "shareID"}, false};
-    }
-    if ((name == "EndpointSlice" && path == "endpoints.addresses") ||
-        (name == "CSIDriver" && path == "spec.volumeLifecycleModes") ||
-        OneOf(path, {"uncountedTerminatedPods.succeeded", "uncountedTerminatedPods.failed"})) {
-      s.list = FieldShape::List::kSet;
-      return s;
-    }
-    s.atomic_map =
-        OneOf(path, {"selector",        "labelSelector", "namespaceSelector", "podSelector",
-                     "objectSelector",  "fieldRef",      "resourceFieldRef",  "secretKeyRef",
-                     "configMapKeyRef", "secretRef",     "nodeSelector",      "nodeSelectorTerms",
-                     "roleRef",         "backend",       "defaultBackend",    "involvedObject",
-                     "related",         "claimRef",      "dataSource",        "scaleTargetRef",
-                     "preference"});
-    const KindRegistry::ListKey key = registry->MergeKey(gvr, path);
-    if (key.key == "$set") {
-      s.list = FieldShape::List::kSet;
-    } else if (!key.key.empty()) {
-      s.list = FieldShape::List::kKeyed;
-      s.keys = {key.key};
-    }
-    return s;
+FieldShapes ShapesOf(const ResourceKind& kind) {
+  if (!kind.custom) return kinds::ApplyShapes(kind.gvr);
+  return [schema = static_cast<const CustomKind&>(kind).schema](std::string_view path) {
+    if (schema != nullptr) return schema->Shape(path);
+    constexpr std::string_view kMetadata = "metadata.";
+    return path.starts_with(kMetadata) ? kinds::MetadataShape(path.substr(kMetadata.size()))
+                                       : FieldShape();
   };
 }
 
@@ -263,8 +204,8 @@ std::string ItemElement(const Json& item, const FieldShape& shape) {
     const auto it = item.find(k);
     if (it != item.end() && !it->is_null()) {
       keys[k] = *it;
-    } else if (k == "protocol") {
-      keys[k] = "TCP";  // the one key with a default
+    } else if (shape.key_defaults.contains(k)) {
+      keys[k] = shape.key_defaults[k];
     }
   }
   return keys.empty() ? "" : "k:" + Dump(keys);
@@ -342,6 +283,53 @@ FieldDifference Compare(const Json& before, const Json& after, const FieldShapes
 namespace {
 
 void MergeValue(Json* live, const Json& applied, const std::string& path, const FieldShapes& shapes,
+                bool item);
+
+std::vector<std::string> Elements(const Json& list, const FieldShape& shape) {
+  std::vector<std::string> out;
+  for (const Json& item : list) out.push_back(ItemElement(item, shape));
+  return out;
+}
+
+// Applied items go out in their order: new ones right before the next that is in both lists.
+void MergeItems(Json* live, const Json& applied, const std::string& path,
+                const FieldShapes& shapes) {
+  const FieldShape shape = shapes(path);
+  const std::vector<std::string> have = Elements(*live, shape), given = Elements(applied, shape);
+  const auto in = [](const std::vector<std::string>& all, const std::string& element) {
+    return std::find(all.begin(), all.end(), element);
+  };
+  Json out = Json::array();
+  size_t next = 0;  // of applied
+  const auto take = [&] {
+    const auto old = given[next].empty() ? have.end() : in(have, given[next]);
+    if (old == have.end() || shape.atomic_map) {
+      out.push_back(applied[next]);
+    } else {
+      out.push_back((*live)[static_cast<size_t>(old - have.begin())]);
+      MergeValue(&out.back(), applied[next], path, shapes, true);
+    }
+    ++next;
+  };
+  const auto next_shared = [&] {
+    size_t i = next;
+    while (i < given.size() && in(have, given[i]) == have.end()) ++i;
+    return i;
+  };
+  for (size_t l = 0; l < have.size(); ++l) {
+    if (have[l].empty() || in(given, have[l]) == given.end()) {
+      out.push_back((*live)[l]);
+      continue;
+    }
+    const size_t shared = next_shared();
+    if (shared == given.size() || given[shared] != have[l]) continue;  // comes in applied order
+    while (next <= shared) take();
+  }
+  while (next < given.size()) take();
+  *live = std::move(out);
+}
+
+void MergeValue(Json* live, const Json& applied, const std::string& path, const FieldShapes& shapes,
                 bool item) {
   const FieldShape shape = shapes(path);
   if (applied.is_object() && live->is_object() && (item || !shape.atomic_map)) {
@@ -351,7 +339,7 @@ void MergeValue(Json* live, const Json& applied, const std::string& path, const 
       if (it == live->end()) {
         (*live)[name] = member;
       } else {
-        MergeValue(&*it, member, Below(path, name), shapes, false);
+        MergeValue(&*it, member, FieldPath(path, name), shapes, false);
       }
     }
     return;
@@ -360,21 +348,7 @@ void MergeValue(Json* live, const Json& applied, const std::string& path, const 
     *live = applied;
     return;
   }
-  for (const Json& given : applied) {
-    const std::string element = ItemElement(given, shape);
-    const auto it = element.empty()
-                        ? live->end()
-                        : std::find_if(live->begin(), live->end(), [&](const Json& have) {
-                            return ItemElement(have, shape) == element;
-                          });
-    if (it == live->end()) {
-      live->push_back(given);
-    } else if (shape.atomic_map) {
-      *it = given;
-    } else {
-      MergeValue(&*it, given, path, shapes, true);
-    }
-  }
+  MergeItems(live, applied, path, shapes);
 }
 
 const FieldSet* Child(const FieldSet* set, const std::string& element) {
@@ -395,7 +369,7 @@ void Remove(Json* value, const FieldSet& gone, const FieldSet* kept, const std::
       if (child.self && still == nullptr) {
         value->erase(it);
       } else {
-        Remove(&*it, child, still, Below(path, name), shapes);
+        Remove(&*it, child, still, FieldPath(path, name), shapes);
       }
     }
     return;

@@ -8,19 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "devcluster/api/field_shape.h"
 #include "devcluster/api/strategy.h"
 
 namespace kcm::devcluster {
 
-// How server-side apply sees the value at a dotted path of member names (spec/apiserver B2).
-struct FieldShape {
-  enum class List { kAtomic, kSet, kKeyed };
-  List list = List::kAtomic;
-  std::vector<std::string> keys;  // of kKeyed
-  bool atomic_map = false;        // an object that is owned and replaced as a whole
-};
-using FieldShapes = std::function<FieldShape(std::string_view path)>;
-FieldShapes ShapesOf(const KindRegistry& kinds, const ResourceKind& kind);
+FieldShapes ShapesOf(const ResourceKind& kind);
 
 // A tree of path elements: "f:name" members, "k:{...}" keyed items, "v:..." set members.
 class FieldSet {
@@ -52,7 +45,7 @@ struct FieldDifference {
 FieldDifference Compare(const Json& before, const Json& after, const FieldShapes& shapes);
 
 // Lays an applied configuration over an object: members and keyed items are merged, the rest
-// replaced.
+// replaced. Items of both come in the order of the configuration, others stay where they are.
 Json MergeApplied(Json live, const Json& configuration, const FieldShapes& shapes);
 // Removes the members of `gone` from an object, but no map, list or item below which something is
 // in `kept`.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace kcm::devcluster {
@@ -34,6 +36,50 @@ bool ResourceSet::HasGroup(const std::string& group) const {
 
 std::string GroupVersion(const std::string& group, const std::string& version) {
   return group.empty() ? version : group + "/" + version;
+}
+
+namespace {
+
+// "v1beta2" as {stage, major, minor}; GA is the highest stage, what is no such version has none.
+struct VersionRank {
+  int stage = 0;
+  int64_t major = 0, minor = 0;
+};
+
+// Takes a number without leading zeros off `text`, 0 when there is none.
+int64_t TakeNumber(std::string_view* text) {
+  int64_t n = 0;
+  size_t digits = 0;
+  while (digits < text->size() && digits < 9 && (*text)[digits] >= '0' && (*text)[digits] <= '9')
+    n = n * 10 + ((*text)[digits++] - '0');
+  if (digits == 0 || text->front() == '0') return 0;
+  text->remove_prefix(digits);
+  return n;
+}
+
+VersionRank RankOf(std::string_view version) {
+  VersionRank rank;
+  if (!version.starts_with('v')) return {};
+  version.remove_prefix(1);
+  rank.major = TakeNumber(&version);
+  if (rank.major == 0) return {};
+  rank.stage = 3;
+  if (version.empty()) return rank;
+  const bool beta = version.starts_with("beta");
+  if (!beta && !version.starts_with("alpha")) return {};
+  version.remove_prefix(std::string_view(beta ? "beta" : "alpha").size());
+  rank.stage = beta ? 2 : 1;
+  rank.minor = TakeNumber(&version);
+  if (rank.minor != 0 && version.empty()) return rank;
+  return {};
+}
+
+}  // namespace
+
+bool VersionBefore(const std::string& x, const std::string& y) {
+  const VersionRank a = RankOf(x), b = RankOf(y);
+  if (a.stage == 0 && b.stage == 0) return x < y;
+  return std::tie(b.stage, b.major, b.minor) < std::tie(a.stage, a.major, a.minor);
 }
 
 Resources::Resources(const KindRegistry* kinds, Store* store) : kinds_(kinds), store_(store) {
@@ -107,6 +153,18 @@ void Resources::Publish() {
   for (const auto& [crd, kinds] : custom_) {
     for (const ResourcePtr& r : kinds) add(r);
   }
+  // Groups of CRDs keep their order; in each the preferred version comes first.
+  const auto custom = [](const GroupVersionResources& v) { return v.resources[0]->kind->custom; };
+  const auto begin = std::find_if(set->versions.begin(), set->versions.end(), custom);
+  std::vector<std::string> groups;
+  for (auto v = begin; v != set->versions.end(); ++v) groups.push_back(v->group);
+  const auto place = [&](const std::string& group) {
+    return std::find(groups.begin(), groups.end(), group);
+  };
+  std::stable_sort(begin, set->versions.end(), [&](const auto& x, const auto& y) {
+    return x.group == y.group ? VersionBefore(x.version, y.version)
+                              : place(x.group) < place(y.group);
+  });
   current_ = std::move(set);
 }
 

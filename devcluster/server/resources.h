@@ -45,6 +45,9 @@ struct ResourceSet {
 };
 
 std::string GroupVersion(const std::string& group, const std::string& version);
+// Whether clients should prefer `x`: GA before beta before alpha, higher numbers first, then other
+// names.
+bool VersionBefore(const std::string& x, const std::string& y);
 
 // Thread-safe.
 class Resources {

@@ -203,7 +203,7 @@ Answer HandleScale(const State& state, Request& request) {
   const bool apply = patch && IsApply(request);
   WriteOptions options = ReadWriteOptions(request, patch ? "PatchOptions" : "UpdateOptions");
   options.apply = apply;
-  const FieldShapes shapes = ShapesOf(*state.kinds, *r.kind);
+  const FieldShapes shapes = ShapesOf(*r.kind);
   const Resource body = BodyType(state, "autoscaling", "v1", "Scale");
   std::function<Json(const Json&)> make;
   if (apply) {

@@ -59,6 +59,16 @@ class Deployment : public Workloads {
     const Json rs = Set(image);
     return rs.is_null() ? -1 : rs["spec"]["replicas"].get<int64_t>();
   }
+  // A Recreate rollout from "nginx:1" to "new": its two old pods, which are on their way out.
+  std::vector<Json> BeginRecreate() {
+    Create(2, {{"strategy", {{"type", "Recreate"}}},
+               {"template", {{"spec", {{"terminationGracePeriodSeconds", 60}}}}}});
+    Complete("nginx:1");
+    const std::string old_set = SetName("nginx:1");
+    SetImage("new");
+    cluster.Advance(5s);
+    return PodsOf(old_set);
+  }
   // Makes one more pod of this image ready.
   bool RunOne(const std::string& image) {
     for (const Json& p : AlivePodsOf(SetName(image))) {
@@ -353,14 +363,8 @@ TEST_F(Deployment, DEP_14_TheNewerOfEqualsGrows) {
 }
 
 TEST_F(Deployment, DEP_15_RecreateWaitsForTheLastOldPod) {
-  Create(2, {{"strategy", {{"type", "Recreate"}}},
-             {"template", {{"spec", {{"terminationGracePeriodSeconds", 60}}}}}});
-  Complete("nginx:1");
-  const std::string old_set = SetName("nginx:1");
-  SetImage("new");
-  cluster.Advance(5s);
+  const std::vector<Json> going = BeginRecreate();
   EXPECT_EQ(Size("nginx:1"), 0);
-  const std::vector<Json> going = PodsOf(old_set);
   ASSERT_EQ(going.size(), 2u);
   EXPECT_TRUE(Set("new").is_null());
   Gone(Name(going[0]));
@@ -375,14 +379,8 @@ TEST_F(Deployment, DEP_15_RecreateWaitsForTheLastOldPod) {
 
 // The write that names the new ReplicaSet would meet a conflict if it were made from a Deployment
 // that is older than the controller's own last status: nothing changes the message later.
-TEST_F(Deployment, DEP_15_TheNewReplicaSetIsNamedAlsoWhenTheCacheIsBehind) {
-  Create(2, {{"strategy", {{"type", "Recreate"}}},
-             {"template", {{"spec", {{"terminationGracePeriodSeconds", 60}}}}}});
-  Complete("nginx:1");
-  const std::string old_set = SetName("nginx:1");
-  SetImage("new");
-  cluster.Advance(5s);
-  const std::vector<Json> going = PodsOf(old_set);
+TEST_F(Deployment, RecreateNamesTheNewReplicaSetAlsoWhenTheCacheIsBehind) {
+  const std::vector<Json> going = BeginRecreate();
   ASSERT_EQ(going.size(), 2u);
   cluster.HoldCaches("deployments");
   const Json before = D()["status"];
